@@ -126,7 +126,7 @@ def test_a_gradient_flows_through_a_function_of_torch():
 
 F = torch.ones(2, 16)
 REFUSED = {
-    "meta": (F.to("meta"), "A is on the device meta, where tensors have no numbers"),
+    "meta": (F.to("meta"), "A is on the device meta, where tensors have no data"),
     "sparse": (F.to_sparse(), r"A has the layout torch.sparse_coo; pass A.to_dense\(\)"),
     "complex": (F.to(torch.complex64), "A is an array of complex64, which does not determine a format"),
     "int64": (F.long(), "A is an array of int64, which does not determine a format"),

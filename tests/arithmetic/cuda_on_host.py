@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The generated CUDA program as C++ on the host: the same phases, one thread of a block after another."""
+"""The generated CUDA program as C++ on the host: the same phases, executed thread by thread."""
 
 import ctypes
 import shutil
@@ -84,7 +84,7 @@ extern "C" void run_blocks(
 
 
 def compile_source(text: str, folder: Path) -> ctypes.CDLL:
-    """Compile a program that is already C++, but for CUDA's own words."""
+    """Compile a program that is C++ except for CUDA's keywords."""
     source, library = folder / "kernel.cpp", folder / "kernel.so"
     source.write_text(_SHIM + text + (_DRIVER if "load_panel" in text else ""))
     options = ["-std=c++17", "-O1", "-fPIC", "-shared", "-frounding-math", "-ffp-contract=off", "-Wno-unknown-pragmas"]
@@ -93,7 +93,7 @@ def compile_source(text: str, folder: Path) -> ctypes.CDLL:
 
 
 def call(function: Callable[..., None], arguments: Iterable[np.ndarray | int]) -> None:
-    """Call a compiled function with pointers to arrays, and with 64-bit integers."""
+    """Call a compiled function with pointers to arrays and 64-bit integers."""
     words = (
         ctypes.c_void_p(x.ctypes.data) if isinstance(x, np.ndarray) else ctypes.c_longlong(int(x)) for x in arguments
     )
@@ -101,7 +101,7 @@ def call(function: Callable[..., None], arguments: Iterable[np.ndarray | int]) -
 
 
 def compile_on_host(product: DotProduct, folder: Path) -> Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]:
-    """Compile a product's program; what is returned multiplies matrices of patterns, (M, K) by (K, N), plus c."""
+    """Compile a product's program; return a function that multiplies matrices of patterns, (M, K) by (K, N), plus c."""
     run, shape = compile_source(kernel_source(product), folder).run_blocks, shape_of(product)
 
     def multiply(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:

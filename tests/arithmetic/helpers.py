@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Operands by value or by bits, and one dot product through every engine."""
+"""Operands by value or by bits, and dot products computed with every engine."""
 
 import itertools
 from collections.abc import Iterable, Iterator
@@ -17,12 +17,12 @@ from wmma_emu.testing import generators
 
 
 def engines_of(product: DotProduct) -> list[str]:
-    """The engines that need no GPU and compute a product; tests/gpu/test_cupy_engine.py has the other one."""
+    """Return the engines without a GPU that support a product; tests/gpu/test_cupy_engine.py tests the other one."""
     return [name for name in ("reference", "numpy", "numba") if ENGINES[name].has(product)]
 
 
 def bits_of(values: list[float | str], fmt: Format) -> np.ndarray:
-    """Patterns of exactly representable values; strings such as "0x7F" are patterns already."""
+    """Return the patterns of exactly representable values; strings such as "0x7F" are patterns already."""
     out = []
     for value in values:
         if isinstance(value, str):
@@ -37,7 +37,7 @@ def bits_of(values: list[float | str], fmt: Format) -> np.ndarray:
 
 
 def dot(mnemonic: str, arch: str, a: list, b: list, c: float | str = 0.0, lowering: str | None = None) -> int:
-    """Bits of one element of D; k beyond the given values is filled with +0. All engines must agree."""
+    """Return the bits of one element of D; k beyond the given values is padded with +0. All engines must agree."""
     product = dot_product_of(lookup(mnemonic, arch), arch, lowering)
     missing = [0.0 if product.a.is_float else 0] * (product.k - len(a))
     row, column = bits_of([*a, *missing], product.a)[None], bits_of([*b, *missing], product.b)[:, None]
@@ -59,9 +59,9 @@ NARROW = ("e4m3", "e5m2", "e3m2", "e2m3", "e2m1")
 
 
 def stands_for_others(instruction: Instruction) -> bool:
-    """Of the 25 pairs of FP8, FP6 and FP4: each format with itself and with the next, so that each stands at each side.
+    """Return whether a pair of formats represents others: FP8, FP6 and FP4 are paired with themselves and the next.
 
-    Pairs of FP8 are all looked at, but with block scales.
+    Each format is then tested as A and as B. Without block scales, all pairs of FP8 are tested.
     """
     pair = {instruction.a, instruction.b}
     if not pair <= set(NARROW) or (pair <= set(NARROW[:2]) and not instruction.is_block_scaled):
@@ -71,16 +71,16 @@ def stands_for_others(instruction: Instruction) -> bool:
 
 
 def distinct_products() -> dict[str, DotProduct]:
-    """One dot product for every way of computing that the tables know: model parameters, formats, k, modifiers.
+    """Return a dot product for every distinct arithmetic of the tables: model parameters, formats, k, modifiers.
 
-    Those with block scales are apart, `scaled_products`.
+    Products with block scales are in `scaled_products`.
     """
     rows = [x for x in INSTRUCTIONS.values() if not x.is_block_scaled and stands_for_others(x)]
     return {f"{arch}|{x}|{mnemonic}": product for (arch, x, mnemonic), product in _distinct(rows).items()}
 
 
 def scaled_products() -> dict[str, DotProduct]:
-    """The same of instructions with block scales, `tcgen05.mma` too where no `mma.sync` is equal to it."""
+    """Return the distinct products with block scales, including `tcgen05.mma` if no `mma.sync` is equal to it."""
     rows = [x for x in [*INSTRUCTIONS.values(), *tensor_instructions()] if x.is_block_scaled and stands_for_others(x)]
     found = {}
     for (_, model, mnemonic), product in _distinct(rows).items():
@@ -104,7 +104,7 @@ def _distinct(rows: Iterable[Instruction]) -> dict[tuple[str, str, str], DotProd
 
 
 def tensor_instructions() -> list[Instruction]:
-    """`tcgen05.mma` of every kind, types and scales, dense and sparse, with and without .ws; one shape of each."""
+    """Return `tcgen05.mma` of every kind, types and scales, dense and sparse, with and without .ws; one shape each."""
     found = []
     for kind in TENSOR_KINDS.values():
         for ws, sparse, group in itertools.product((False, True), (False, True), (1, 2)):
@@ -128,7 +128,7 @@ Scaled = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 def scaled_operands(
     product: DotProduct, rng: np.random.Generator, rows: int = 4, columns: int = 5, instructions: int = 1
 ) -> Scaled:
-    """Raw patterns, zeros and specials, under scales mostly near one another, and sometimes far apart or NaN."""
+    """Return raw patterns, zeros and specials, with scales that are mostly similar, and sometimes distant or NaN."""
     k = product.k * instructions
     blocks = k // product.scale_block
     a, b = _elements(product.a, (rows, k), rng), _elements(product.b, (columns, k), rng).T
@@ -152,22 +152,22 @@ def _scales(product: DotProduct, shape: tuple[int, int], rng: np.random.Generato
     edges = np.array([0, 1, product.scale.max_finite, product.scale.canonical_nan, 0x80, 0xFF])
     kind = rng.random(shape)
     mixed = np.where(kind < 0.7, near, np.where(kind < 0.9, raw, edges[rng.integers(0, len(edges), shape)]))
-    # In most rows scales are near one another.
+    # In most rows the scales are similar.
     return np.where(rng.random((shape[0], 1)) < 0.6, near, mixed).astype(np.uint8)
 
 
 def multiply(product: DotProduct, operands: Scaled, engine: str = "auto") -> np.ndarray:
-    """D of operands with block scales."""
+    """Return D of operands with block scales."""
     a, b, c, scale_a, scale_b = operands
     return matmul(product, a, b, c, engine, scale_a=scale_a, scale_b=scale_b)
 
 
 Tiles = tuple[np.ndarray, np.ndarray, np.ndarray]
-"""A, B and C of as many tiles: (tiles, rows, terms), (tiles, terms, columns), (tiles, rows, columns)."""
+"""A, B and C of several tiles: (tiles, rows, terms), (tiles, terms, columns), (tiles, rows, columns)."""
 
 
 def adversarial_operands(name: str, seed: int) -> Iterator[Tiles]:
-    """Two tiles of each family of inputs, for a product of `distinct_products`; of a sparse A the terms it meets."""
+    """Yield two tiles of each input generator for a product of `distinct_products`, with B reduced for a sparse A."""
     arch, _, mnemonic = name.split("|")
     instruction = INSTRUCTIONS[mnemonic]
     in_bytes = any(instruction.container(x).bits != instruction.format(x).bits for x in ("a", "b"))
@@ -186,7 +186,7 @@ def adversarial_operands(name: str, seed: int) -> Iterator[Tiles]:
 
 def _drawn(instruction: Instruction, family: str, seed: int) -> Tiles:
     a, b, c, indices = generators.draw(instruction, family, seed, 2, 2, 2)
-    if indices is not None:  # a row of A, and the rows of B that it meets, are a tile
+    if indices is not None:  # a row of A, and the rows of B that it multiplies, are a tile
         b = np.stack([b[tile, indices[tile, tile + 1]] for tile in range(2)])
         a, c = (np.stack([x[tile, tile + 1 : tile + 2] for tile in range(2)]) for x in (a, c))
     return a, b, c

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""An explanation calculated again from its text alone: every number in it is read, and checked by other means.
+"""Recalculation of an explanation from its text only: every number is read, and checked independently.
 
-`replay` takes the text and returns the bits of the result, and those of the inputs that it read. It knows what the
-words mean (what a product, an alignment, a rounding is) and takes all parameters from the sentence about the model; it
-uses nothing of the package.
+`replay` accepts the text and returns the bits of the result and of the inputs. It implements products, alignment and
+rounding, and reads all parameters from the sentence about the model; it does not use code of the package.
 """
 
 import re
@@ -45,7 +44,7 @@ POPCOUNT = "population count of the bitwise operation, added to c, wrapped to 32
 
 
 class Replayed(NamedTuple):
-    """What the text says went in, and what came out of the calculation."""
+    """The inputs in the text, and the result of the calculation."""
 
     model: str
     row: int
@@ -59,7 +58,7 @@ class Replayed(NamedTuple):
 
 
 def replay(text: str) -> Replayed:
-    """Calculate an explanation again; raise `ReplayError` if a number in it is not what it must be."""
+    """Recalculate an explanation; raise `ReplayError` if a number in it is wrong."""
     try:
         return _Replay(text.split("\n")).run()
     except (ValueError, KeyError, IndexError, TypeError, ZeroDivisionError) as error:

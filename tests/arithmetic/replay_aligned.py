@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Aligned sums calculated again: terms, alignment, cut, sum, rounding."""
+"""Recalculation of aligned sums: terms, alignment, truncation, sum, rounding."""
 
 import re
 from fractions import Fraction
@@ -17,19 +17,19 @@ from tests.arithmetic.replay_numbers import (
     take_apart,
 )
 
-NAN_SCALE = "a NaN scale makes NaN of all that it scales, zeros too; a NaN comes out canonical"
+NAN_SCALE = "a NaN scale gives NaN for all of its products, even zeros; every NaN result is canonical"
 
 
 class AlignedReplay(ChainReplay):
     what, heads = "products", "a b"
-    """What the terms of a step are, and what stands above their operands."""
+    """The terms of a step, and the headings of their operands."""
 
     def fraction_bits(self, name: str, formats: tuple[str, ...]) -> int:
-        """Digits behind the point of a term's significand."""
+        """Return the fraction bits of a term's significand."""
         return sum(FLOATS[fmt].fraction_bits for fmt in formats)
 
     def counted(self, model: re.Match[str], products: dict[str, Parts]) -> dict[str, Parts]:
-        """The terms that count where the largest exponent is found."""
+        """Return the terms that count for the largest exponent."""
         return {name: parts for name, parts in products.items() if parts.kind == "finite"}
 
     def aligned_instruction(self, model: re.Match[str], ks: range, c: str) -> None:
@@ -88,7 +88,7 @@ class AlignedReplay(ChainReplay):
     def gather(
         self, rows: dict[str, str], formats: tuple[str, str], accumulator: str, addend: str
     ) -> dict[str, tuple[int, ...]]:
-        """The bits of every term, the products by k: from its row, or from the lists below the rows."""
+        """Return the bits of every term, products by k, from its row or from the lists below the rows."""
         found: dict[str, tuple[int, ...]] = {}
         self.listed_kinds: dict[str, str] = {}
         for name, row in rows.items():
@@ -115,15 +115,15 @@ class AlignedReplay(ChainReplay):
         return dict(sorted(found.items(), key=lambda item: (item[0] == addend, _k(item[0]))))
 
     def named(self, part: str) -> list[tuple[str, str]]:
-        """Terms of a list, by their names."""
+        """Return the terms of a list by name."""
         return [(f"k={k}", pair) for k, pair in self.listed(part, r"(\S+ x \S+)")]
 
     def read_operand(self, text: str, fmt: str) -> int:
-        """An operand of a term."""
+        """Read an operand of a term."""
         return read_pattern(text, fmt)
 
     def table(self) -> dict[str, str]:
-        """The rows of a finite step, without the names; heading and sum are kept apart."""
+        """Return the rows of a finite step by name; heading and sum are stored separately."""
         self.heading = self.next()
         self.sum = ""
         rows = {}
@@ -145,7 +145,7 @@ class AlignedReplay(ChainReplay):
         return rows
 
     def kind_of(self, bits: int, fmt: str) -> str:
-        """The kind of an operand of a term."""
+        """Return the kind of an operand of a term."""
         return take_apart(bits, fmt).kind
 
     def special_step(
@@ -215,7 +215,7 @@ class AlignedReplay(ChainReplay):
         self.rounded_row(model, total, exponent, places)
 
     def term_row(self, row: str, name: str, parts: Parts, exponent: int, places: int, cut_bits: int) -> Fraction:
-        """One term: exponent, shift, significand, what stays and what is cut; returns what stays, in 2**exponent."""
+        """Check a term's exponent, shift, significand, kept and truncated bits; return the kept part in 2**exponent."""
         words = row.split()[2 if name.startswith("k=") else 1 :]
         check(len(words) == 5, "the row of", name)
         check(words[0] == str(parts.exponent) and words[1] == str(exponent - parts.exponent), "exponent of", name)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Chains of multiply-adds, and sums of two numbers, calculated again."""
+"""Recalculation of chains of multiply-adds, and of sums of two numbers."""
 
 import re
 from fractions import Fraction
@@ -19,9 +19,9 @@ from tests.arithmetic.replay_numbers import (
 from tests.arithmetic.replay_reader import HEX, VALUE, Reader
 
 OPPOSED = "infinities of both signs are NaN"
-ONE_SIGN = "infinities of one sign stay"
-CANONICAL = "a NaN comes out canonical, whatever went in"
-PROPAGATED = "the first NaN among b, addend, a comes out, quieted, with its sign and payload"
+ONE_SIGN = "infinities of the same sign are kept"
+CANONICAL = "every NaN result is canonical"
+PROPAGATED = "the first NaN among b, addend, a is the result, made quiet, with its sign and payload"
 NEW_NAN = "infinity times zero is NaN, the canonical one"
 
 
@@ -74,7 +74,7 @@ class ChainReplay(Reader):
     def exact_step(
         self, step: str, operation: str, bits: list[int], values: tuple[str, ...], names: list[str], fmt: str
     ) -> str:
-        """The exact result of a multiply-add, its rounding, its bits."""
+        """Check the exact result of a multiply-add, its rounding, and its bits."""
         for text, x in zip(values, bits, strict=True):
             check_shown(text, x, fmt)
         numbers = [take_apart(x, fmt) for x in bits]
@@ -104,7 +104,7 @@ class ChainReplay(Reader):
         return step
 
     def rounding_modifier(self, suffix: str) -> str:
-        """The rounding in the mnemonic: at the end of mma.sync, before the types of wmma."""
+        """Return the rounding in the mnemonic: at the end of mma.sync, before the types of wmma."""
         found = re.findall(r"\.(rn|rz|rm|rp)(?=\.|$)", self.mnemonic)
         return found[0] if found else suffix
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Numbers for the replay of an explanation: read from text, taken apart and rounded here, with nothing of the package.
+"""Numbers for the replay of an explanation: read from text, decoded and rounded without code of the package.
 
 Values are `fractions.Fraction`; formats are this file's own table.
 """
@@ -23,7 +23,7 @@ class FloatFormat(NamedTuple):
     exponent_bits: int
     fraction_bits: int
     unread: int = 0
-    only_nan: bool = False  # all ones alone is NaN, and there is no infinity
+    only_nan: bool = False  # only the all-ones pattern is NaN, and infinity does not exist
     only_finite: bool = False
 
     @property
@@ -65,7 +65,7 @@ INTEGERS = {"s32": (32, True), "s8": (8, True), "u8": (8, False), "s4": (4, True
 
 
 class Parts(NamedTuple):
-    """A pattern taken apart: the value is ``(-1)**sign * significand * 2**exponent``, the significand a fraction."""
+    """A decoded pattern: the value is ``(-1)**sign * significand * 2**exponent``, the significand a fraction."""
 
     kind: str
     sign: int
@@ -100,14 +100,14 @@ def integer(bits: int, name: str) -> int:
 
 class Rounded(NamedTuple):
     bits: int
-    kept: Fraction  # the magnitude that stays, before the largest number is looked at
+    kept: Fraction  # the kept magnitude, before the comparison with the largest number
     quantum: int  # exponent of its last place
     dropped: Fraction  # in units of the last place, before rounding
     up: bool
 
 
 def round_to(value: Fraction, name: str, mode: str, infinite_overflow: bool = False) -> Rounded:
-    """Round a number that is not zero; its bits carry its sign, even where it rounds to zero."""
+    """Round a non-zero number; its bits include its sign, even if it rounds to zero."""
     fmt, magnitude, negative = FLOATS[name], abs(value), value < 0
     exponent = magnitude.numerator.bit_length() - magnitude.denominator.bit_length()
     exponent -= magnitude < Fraction(2) ** exponent
@@ -127,7 +127,7 @@ def round_to(value: Fraction, name: str, mode: str, infinite_overflow: bool = Fa
     sign = fmt.sign_bit if negative else 0
     if whole + up == 2 << fmt.fraction_bits:
         quantum += 1
-    # Patterns count places: from the smallest normal number on, each binade holds 2**fraction_bits of them.
+    # Patterns are consecutive: above the smallest normal number, each binade has 2**fraction_bits of them.
     steps = kept / Fraction(2) ** quantum
     check(steps.denominator == 1, "the last place of", kept)
     code = steps.numerator + (quantum + fmt.fraction_bits - fmt.emin) * (1 << fmt.fraction_bits)
@@ -149,7 +149,7 @@ def convert(bits: int, source: str, target: str) -> int:
 
 
 def expanded(digits: str) -> str:
-    """Undo the shortening of runs: ``0(37)`` is 37 zeros."""
+    """Expand abbreviated runs: ``0(37)`` is 37 zeros."""
     return re.sub(r"(.)\((\d+)\)", lambda run: run[1] * int(run[2]), digits)
 
 
@@ -157,7 +157,7 @@ EXACT = r"[+-]0x[0-9a-f]+(?:\.[0-9a-f()]+)?p[+-]\d+"
 
 
 def read_exact(text: str) -> Fraction:
-    """A number as ``%a`` writes it, normalised, without trailing zeros."""
+    """Write a number like ``%a``, normalised, without trailing zeros."""
     found = re.fullmatch(r"([+-])0x([01])(?:\.([0-9a-f()]+))?p([+-]\d+)", text)
     check(found is not None, "not an exact number:", text)
     sign, whole, fraction, exponent = found.groups()
@@ -171,7 +171,7 @@ def read_exact(text: str) -> Fraction:
 
 
 def check_shown(text: str, bits: int, name: str) -> None:
-    """A value beside its bits: exact, signed zeros and all, or its name."""
+    """Write the exact value of a pattern, including signed zeros, or its name."""
     parts = take_apart(bits, name)
     if parts.kind == "nan":
         check(text == "NaN", text)
@@ -182,20 +182,20 @@ def check_shown(text: str, bits: int, name: str) -> None:
 
 
 def read_pattern(text: str, name: str) -> int:
-    """A pattern with all of its digits."""
+    """Write a pattern with all of its digits."""
     check(re.fullmatch(rf"0x[0-9a-f]{{{-(-width(name) // 4)}}}", text) is not None, "not a pattern of", name, text)
     return int(text, 16)
 
 
 def fixed_point(text: str) -> tuple[Fraction, int]:
-    """Binary digits with a point: the value, and how many digits stand behind the point."""
+    """Read binary digits with a point; return the value and the number of fraction digits."""
     check(re.fullmatch(r"[01]+\.[01]*", text) is not None, "not binary:", text)
     whole, tail = text.split(".")
     return Fraction(int(whole + tail, 2), 1 << len(tail)), len(tail)
 
 
 def multiply(x: Parts, y: Parts) -> Parts:
-    """The exact product; significands below 2 give one below 4, not normalised."""
+    """Return the exact product; significands below 2 give one below 4, not normalised."""
     sign, kinds = x.sign ^ y.sign, {x.kind, y.kind}
     if "nan" in kinds or kinds == {"infinity", "zero"}:
         return Parts("nan", sign, 0, Fraction(0))

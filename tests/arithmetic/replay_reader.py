@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""How a replay reads: lines, lists by k, conversions and roundings, which every model has."""
+"""The reader of a replay: lines, lists by k, conversions and roundings, for all models."""
 
 import re
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ HEX = r"0x[0-9a-f]+"
 
 
 class Reader:
-    """Lines of text, read one after another."""
+    """A reader of lines."""
 
     def __init__(self, lines: list[str]) -> None:
         self.lines, self.at = lines, 0
@@ -47,7 +47,7 @@ class Reader:
         return found.groups()
 
     def block(self, head: str, indent: int) -> str:
-        """A text that goes on below its beginning."""
+        """Read a paragraph that continues on indented lines."""
         line = self.next()
         check(line.startswith(head), repr(line), "does not begin with", repr(head))
         parts = [line[indent:]]
@@ -56,18 +56,18 @@ class Reader:
         return " ".join(parts)
 
     def finish(self, name: str, fmt: str) -> str:
-        """The line ``-> 0x...``, and the name of the step's result."""
+        """Read the line ``-> 0x...``, and name the step's result."""
         [bits] = self.match(rf"    -> ({HEX})")
         self.values[name] = read_pattern(bits, fmt)
         return name
 
     def opening(self) -> str:
-        """The next step's name."""
+        """Return the name of the next step."""
         self.numbered += 1
         return f"step {self.numbered}"
 
     def operands(self, ks: range, source: str, target: str, which: str) -> dict[int, int] | None:
-        """Operands by k after their conversion; None if there is none, and the steps say what they are."""
+        """Return the operands by k after their conversion; None without a conversion, if the steps list them."""
         if source == target:
             return None
         check(self.next() == f"{which} converted from {source} to {target}, exactly:", "the conversion of", which)
@@ -82,7 +82,7 @@ class Reader:
         return found
 
     def note(self, k: int, bits: Sequence[int], converted: tuple[dict[int, int] | None, ...]) -> None:
-        """Operands of a step: those that were converted before, or inputs."""
+        """Return the operands of a step: converted operands, or inputs."""
         for which, x, known in zip("AB", bits, converted, strict=True):
             if known is None:
                 self.inputs[which][k] = x
@@ -90,7 +90,7 @@ class Reader:
                 check(known[k] == x, "the converted operand of k =", k)
 
     def listed(self, text: str, item: str) -> list[tuple[int, str]]:
-        """Items by k, ``k=3..9`` standing for several."""
+        """Return items by k; ``k=3..9`` stands for several."""
         out = []
         for part in re.split(r",\s+", text):
             found = re.fullmatch(rf"k=(\d+)(?:\.\.(\d+))? {item}", part)
@@ -129,7 +129,7 @@ class Reader:
     def rounding_line(
         self, value: Fraction, fmt: str, mode: str, *, with_kept: bool, last: int | None = None
     ) -> Rounded:
-        """The line about a rounding. ``last`` is the exponent of the exact number's last bit, else of its last 1."""
+        """Read the line about a rounding. ``last`` is the exponent of the exact number's last bit (default: last 1)."""
         r = round_to(value, fmt, mode, infinite_overflow=not with_kept)
         kept = rf"keeps ({EXACT}), " if with_kept else "()"
         found = self.match(
@@ -152,7 +152,7 @@ class Reader:
             words = "exact" if r.dropped == 0 else "half" if r.dropped == half else ""
             words = words or ("above half" if r.dropped > half else "below half")
             words += ", to even" if words == "half" and mode == "RNE" else ""
-            check(place == words, "where the dropped bits lie:", place)
+            check(place == words, "the dropped bits:", place)
             check(way == (None if r.dropped == 0 else "up" if r.up else "cut"), "the way:", way)
         top = FLOATS[fmt]
         largest = (2 - Fraction(1, 1 << top.fraction_bits)) * Fraction(2) ** top.bias
@@ -169,9 +169,9 @@ class Reader:
         check(int(count) == expected > 0, "drops", count, "and not", expected)
         digits = expanded(digits)
         if digits.startswith("0x"):
-            check(len(digits) == 2 - (-expected // 4), "hexadecimal digits of what is dropped")
+            check(len(digits) == 2 - (-expected // 4), "hexadecimal digits of the dropped bits")
             dropped = int(digits, 16)
         else:
-            check(len(digits) == expected, "binary digits of what is dropped")
+            check(len(digits) == expected, "binary digits of the dropped bits")
             dropped = int(digits, 2)
         check(Fraction(dropped, 1 << expected) == r.dropped, "what is dropped:", digits)

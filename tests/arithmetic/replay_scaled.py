@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Aligned sums with block scales calculated again: scales, sums of groups; then what every aligned sum has."""
+"""Recalculation of aligned sums with block scales: scales, sums of groups, then the common part of aligned sums."""
 
 import re
 from fractions import Fraction
@@ -10,7 +10,7 @@ from tests.arithmetic.replay_numbers import EXACT, FLOATS, Parts, check, multipl
 from tests.arithmetic.replay_reader import HEX
 
 SCALES = {"ue8m0": (8, 0, 127), "ue4m3": (4, 3, 7)}
-"""Bits of exponent and of fraction, and the bias."""
+"""The exponent bits, the fraction bits, and the bias."""
 
 
 class Block(NamedTuple):
@@ -66,7 +66,7 @@ class ScaledReplay(AlignedReplay):
         return step
 
     def block_line(self, model: re.Match[str], ks: list[int], formats: tuple[str, str]) -> Block:
-        """A line about scales; of a group its operands below it."""
+        """Read a line about scales, and the operands of a group below it."""
         tail = rf"; the sum of the products is ({EXACT}):" if model["group"] else "()"
         head = rf"    scales of (k=\d+(?:\.\.\d+)?): ({HEX}) x ({HEX}) \({self.scale}\) = "
         name, x, y, value, shown = self.match(head + r"(NaN|0|2\^-?\d+(?: x 0x[0-9a-f.]+)?)" + tail)
@@ -94,7 +94,7 @@ class ScaledReplay(AlignedReplay):
         return Block(name, ks, scales, pair, total)
 
     def group_sum(self, ks: list[int], formats: tuple[str, str]) -> Fraction:
-        """The products of a group, which are listed below its scales."""
+        """Read the products of a group, which are listed below its scales."""
         total, found = Fraction(0), []
         for k, text in self.listed(self.block("        ", 8), r"(\S+ x \S+)"):
             x, y = (read_pattern(word, fmt) for word, fmt in zip(text.split(" x "), formats, strict=True))
@@ -106,7 +106,7 @@ class ScaledReplay(AlignedReplay):
         return total
 
     def group_terms(self, terms: dict[str, tuple[int, ...]]) -> dict[str, Parts]:
-        """A term for each group: its sum times both significands, at the exponents of its scales."""
+        """Return a term for each group: its sum times both significands, with the exponents of its scales."""
         check(list(terms) == [block.name for block in self.blocks], "the groups", list(terms))
         products = {}
         for block in self.blocks:
@@ -120,7 +120,7 @@ class ScaledReplay(AlignedReplay):
         self, terms: dict[str, tuple[int, ...]], group: list[int], formats: tuple[str, str],
         converted: tuple[dict[int, int] | None, ...],
     ) -> dict[str, Parts]:  # fmt: skip
-        """A term for each product, the exponents of its scales added to its own."""
+        """Return a term for each product, with the exponents of its scales added."""
         check(list(terms) == [f"k={k}" for k in group], "the k of a step", list(terms))
         pairs = {k: block.pair for block in self.blocks for k in block.ks}
         products = {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Integer products and counted bits calculated again."""
+"""Recalculation of integer products and population counts."""
 
 import re
 
@@ -76,7 +76,7 @@ class WholeReplay(Reader):
             reason = f"clamped (.satfinite) to the {'highest' if total > high else 'lowest'} number, {result}"
         else:
             result, reason = integer(total % (1 << size), self.d), f"wrapped: the low {size} bits stay"
-        check(words == reason, "what becomes of the total:", words)
+        check(words == reason, "the conversion of the total:", words)
         bits, value = self.match(rf"    -> ({HEX}) = ([+-]\d+)")
         self.values[step] = read_pattern(bits, self.d)
         check(integer(self.values[step], self.d) == result == int(value), "the result of", step)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Blocks of D in threads: the bits of one thread, BLAS kept to one thread each, errors and progress passed on."""
+"""Blocks of D in threads: the bits of one thread, one BLAS thread each, and propagation of errors and progress."""
 
 import threading
 
@@ -19,7 +19,7 @@ CHAINING = [name for name, product in PRODUCTS.items() if product.chains]
 
 @pytest.fixture
 def tiny_blocks(monkeypatch):
-    """Every product worth many threads, in blocks of a few rows and columns."""
+    """Split every product for many threads, in blocks of a few rows and columns."""
     for constant, value in (("_WORTH_A_THREAD", 1), ("_FEWEST", 2), ("_ROWS", 16), ("_COLUMNS", 16)):
         monkeypatch.setattr(blocks, constant, value)
 
@@ -27,7 +27,7 @@ def tiny_blocks(monkeypatch):
 @pytest.mark.sweep(keep=1 / 12)
 @pytest.mark.parametrize("engine", ["numpy", "numba"])
 @pytest.mark.parametrize("name", CHAINING[::5])
-def test_threads_do_not_show_in_the_bits(name, engine, tiny_blocks):
+def test_threads_do_not_affect_the_bits(name, engine, tiny_blocks):
     product = PRODUCTS[name]
     engine = engine if engine in engines_of(product) else "auto"
     rng = np.random.default_rng(12)
@@ -62,19 +62,19 @@ def test_blocks_cover_every_element_once(shape, workers):
 
 
 @pytest.mark.parametrize("shape", [(1, 1024, 1024), (1, 512, 512), (1, 64, 8192), (4, 256, 256), (100, 16, 8)])
-def test_there_is_a_block_for_each_thread(shape):
+def test_each_thread_has_a_block(shape):
     assert len(list(blocks._blocks(shape, 2))) >= 2
 
 
 @pytest.mark.parametrize("threads", [0, -1, 1.5, "2", True])
-def test_a_number_of_threads_that_is_none_is_refused(threads):
+def test_an_invalid_number_of_threads_is_rejected(threads):
     product = FMA_F32
     one = np.zeros((1, 1), np.uint32)
-    with pytest.raises(UnsupportedInstructionError, match="is no number of threads; give 1 or more"):
+    with pytest.raises(UnsupportedInstructionError, match="is not a number of threads; pass 1 or more"):
         matmul(product, one, one, one, threads=threads)
 
 
-def test_no_number_of_threads_is_every_core():
+def test_the_default_number_of_threads_is_the_number_of_cores():
     assert thread_count(None) == blocks.available_cores() >= 1
 
 
@@ -97,7 +97,7 @@ def test_progress_rises_to_one(threads, tiny_blocks):
 
 
 class StandInController:
-    """A BLAS library of 4 threads; that refuses to take fewer, if so asked."""
+    """A BLAS library with 4 threads, which optionally rejects a lower limit."""
 
     def __init__(self, refuses: bool = False) -> None:
         self.threads, self.refuses = 4, refuses
@@ -112,7 +112,7 @@ class StandInController:
 
 
 def most_at_once(monkeypatch) -> int:
-    """How many of eight threads are within NumPy's product at the same time."""
+    """Return how many of eight threads are inside NumPy's product at the same time."""
     busy, most, lock, together = 0, 0, threading.Lock(), threading.Event()
 
     def counted(a, b):
@@ -137,7 +137,7 @@ def most_at_once(monkeypatch) -> int:
     return most
 
 
-def test_blas_runs_one_thread_within_and_as_many_as_before_after_however_many_enter(monkeypatch):
+def test_blas_uses_one_thread_inside_and_its_previous_number_afterwards(monkeypatch):
     controller = StandInController()
     monkeypatch.setattr(blas, "_controller", lambda: controller)
     entered, leave = threading.Event(), threading.Event()
@@ -152,26 +152,26 @@ def test_blas_runs_one_thread_within_and_as_many_as_before_after_however_many_en
         thread.start()
         entered.wait(10)
         assert controller.threads == 1
-    assert controller.threads == 1  # the other thread is still within
+    assert controller.threads == 1  # the other thread is still inside
     leave.set()
     thread.join()
     assert controller.threads == 4
 
 
-def test_blas_of_one_thread_each_multiplies_in_several_at_once(monkeypatch):
+def test_blas_with_one_thread_each_multiplies_in_several_threads_at_once(monkeypatch):
     monkeypatch.setattr(blas, "_controller", StandInController)
     with blas.one_thread_each():
         assert most_at_once(monkeypatch) > 1
 
 
 @pytest.mark.parametrize("controller", [None, StandInController(refuses=True)], ids=["missing", "refused"])
-def test_blas_that_keeps_its_threads_multiplies_in_one_thread_at_a_time(controller, monkeypatch):
+def test_blas_that_rejects_the_limit_multiplies_in_one_thread_at_a_time(controller, monkeypatch):
     monkeypatch.setattr(blas, "_controller", lambda: controller)
     with blas.one_thread_each():
         assert most_at_once(monkeypatch) == 1
 
 
-def test_the_blas_of_numpy_is_limited_and_put_back():
+def test_the_blas_of_numpy_is_limited_and_restored():
     controller = blas._controller()
     before = [x["num_threads"] for x in controller.info()]
     with blas.one_thread_each():
@@ -179,7 +179,7 @@ def test_the_blas_of_numpy_is_limited_and_put_back():
     assert [x["num_threads"] for x in controller.info()] == before
 
 
-def test_blocks_that_run_stop_at_their_next_report_when_one_fails(tiny_blocks):
+def test_running_blocks_stop_at_their_next_report_after_one_fails(tiny_blocks):
     stopped, started = threading.Event(), threading.Event()
 
     def run(product, a, b, c, d, progress=None):
@@ -208,4 +208,4 @@ def test_a_child_process_begins_with_free_locks():
             assert blas._Limit.lock.acquire(blocking=False)
             assert blas._Limit.turn.acquire(blocking=False)
         blas._begin_anew()
-        blas._Limit.within, blas._Limit.limiter = 1, limiter  # this is no child
+        blas._Limit.within, blas._Limit.limiter = 1, limiter  # this is not a child process

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The generated CUDA program, without a GPU: its text, and its bits where a C++ compiler is found."""
+"""The generated CUDA program, without a GPU: its source, and its bits if a C++ compiler is installed."""
 
 import re
 import shutil
@@ -38,7 +38,7 @@ SOME = {
     "4-bit integers": ("m8n8k32.s32.s4.u4.s32", "sm_75", None),
     "bits": ("m16n8k256.s32.b1.b1.s32.xor.popc", "sm_80", None),
 }
-"""One product of every way through the program: mnemonic, chip, lowering."""
+"""One product for every path through the program: mnemonic, chip, lowering."""
 
 
 def product_of(mnemonic: str, arch: str, lowering: str | None) -> DotProduct:
@@ -67,14 +67,14 @@ def assert_same_bits(name: str | None, product: DotProduct, folder) -> None:
 @pytest.mark.sweep(keep=1 / 3)
 @pytest.mark.skipif(COMPILER is None, reason="needs g++ or clang++")
 @pytest.mark.parametrize("which", SOME)
-def test_the_program_gives_the_engines_bits_on_the_host(which, tmp_path):
+def test_the_program_returns_the_bits_of_the_engines_on_the_host(which, tmp_path):
     assert_same_bits(None, product_of(*SOME[which]), tmp_path)
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(COMPILER is None, reason="needs g++ or clang++")
 @pytest.mark.parametrize("name", PRODUCTS)
-def test_every_program_gives_the_engines_bits_on_the_host(name, tmp_path):
+def test_every_program_returns_the_bits_of_the_engines_on_the_host(name, tmp_path):
     assert_same_bits(None if name == "fma.f32" else name, PRODUCTS[name], tmp_path)
 
 
@@ -92,10 +92,10 @@ def test_every_program_compiles_without_a_warning(name, tmp_path):
 @pytest.mark.sweep(keep=1 / 2)
 @pytest.mark.skipif(NVCC is None, reason="needs nvcc")
 @pytest.mark.parametrize("which", ["FP8 as f16", "FP8 as f16, partial sums added", "software, f32", "software, f16"])
-def test_subnormal_numbers_count_even_if_the_compiler_is_told_to_flush_them(which, tmp_path):
+def test_subnormal_numbers_are_kept_even_with_the_compiler_option_to_flush_them(which, tmp_path):
     source, made = tmp_path / "kernel.cu", tmp_path / "kernel.ptx"
     source.write_text(kernel_source(product_of(*SOME[which])))
-    # CuPy gives this option to every program.
+    # CuPy passes this option for every program.
     subprocess.run(
         [NVCC, "-arch=sm_90", "-ptx", "-ftz=true", "-diag-suppress=177", str(source), "-o", str(made)], check=True
     )
@@ -106,11 +106,13 @@ def test_subnormal_numbers_count_even_if_the_compiler_is_told_to_flush_them(whic
 
 def test_a_product_with_block_scales_has_no_program():
     for product in list(scaled_products().values())[::9]:
-        with pytest.raises(UnsupportedInstructionError, match="no block scales; use engine='numba' or 'numpy'"):
+        with pytest.raises(
+            UnsupportedInstructionError, match="not support block scales; use engine='numba' or 'numpy'"
+        ):
             kernel_source(product)
 
 
-def test_rows_of_one_arithmetic_have_one_program():
+def test_models_with_the_same_arithmetic_share_a_program():
     texts: dict[tuple, str] = {}
     products = [
         DotProduct.of(model, row)
@@ -127,7 +129,7 @@ def test_rows_of_one_arithmetic_have_one_program():
     assert len(set(texts.values())) == len(texts)
 
 
-def test_no_chip_is_named_in_a_program():
+def test_a_program_does_not_name_a_chip():
     for product in PRODUCTS.values():
         assert not re.search(r"sm_\d|compute_|__CUDA_ARCH__", kernel_source(product))
 
@@ -140,7 +142,7 @@ def test_no_chip_is_named_in_a_program():
         ("m16n8k32.f32.e4m3.e4m3.f32", "sm_120", "long long", "long long"),
     ],
 )
-def test_sums_are_as_wide_as_the_largest_products_make_them(mnemonic, arch, sum_type, total_type):
+def test_sums_are_wide_enough_for_the_largest_products(mnemonic, arch, sum_type, total_type):
     product = product_of(mnemonic, arch, None)
     text = kernel_source(product)
     largest = 4 ** (1 + product.a.fraction_bits) * (1 - 2.0 ** -(product.a.fraction_bits + 1)) ** 2
@@ -150,21 +152,21 @@ def test_sums_are_as_wide_as_the_largest_products_make_them(mnemonic, arch, sum_
     assert (largest + 2 ** (product.model.fraction_bits + 1) <= 2**31) == (total_type == "int")
 
 
-def test_short_steps_are_filled_and_byte_pairs_taken_in_their_order():
+def test_short_steps_are_padded_and_byte_pairs_are_in_order():
     product = product_of("m16n8k16.f32.e4m3.e4m3.f32", "sm_90", None)
     order = re.search(r"ORDER\[\] = \{(.*)\}", kernel_source(product))
     assert [int(k) for k in order[1].split(",")] == [0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11, 14, 15]
     assert shape_of(product).positions == 16
 
 
-def test_every_kernel_fits_the_shared_memory_of_every_gpu():
+def test_every_kernel_fits_in_the_shared_memory_of_every_gpu():
     assert max(shape_of(product).shared_bytes for product in PRODUCTS.values()) <= 64 * 1024
 
 
-def test_too_many_fraction_bits_are_refused():
+def test_too_many_fraction_bits_are_rejected():
     product = product_of("m16n8k16.f32.f16.f16.f32", "sm_90", None)
     wide = replace(product, model=replace(product.model, fraction_bits=30))
-    with pytest.raises(UnsupportedInstructionError, match="no room for 30 fraction bits of f16 products"):
+    with pytest.raises(UnsupportedInstructionError, match="does not support 30 fraction bits of f16 products"):
         kernel_source(wide)
 
 

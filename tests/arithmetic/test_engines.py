@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""All engines give the same bits: one fixed tile for every row and chip, Hypothesis for every distinct model."""
+"""All engines return the same bits: a fixed tile for every model and chip, Hypothesis for every distinct model."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ PRODUCTS = {**distinct_products(), "fma.f32": FMA_F32}
 
 
 def interesting(fmt: Format) -> list[int]:
-    """Patterns at the edges of a format."""
+    """Return the boundary patterns of a format."""
     if not fmt.is_float:
         return sorted({0, 1, fmt.mask, fmt.mask >> 1, (fmt.mask >> 1) + 1})
     one = fmt.bias << (fmt.fraction_bits + fmt.ignored_low_bits)
@@ -39,7 +39,7 @@ def interesting(fmt: Format) -> list[int]:
 
 
 def mixture(fmt: Format, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
-    """Raw patterns, patterns of one exponent, edges and zeros, mixed."""
+    """Return a mixture of raw patterns, patterns of one exponent, boundary patterns and zeros."""
     raw = rng.integers(0, fmt.mask, shape, np.uint64, endpoint=True)
     if fmt.is_float:
         field = ((1 << fmt.exponent_bits) - 1) << (fmt.fraction_bits + fmt.ignored_low_bits)
@@ -49,7 +49,7 @@ def mixture(fmt: Format, shape: tuple[int, ...], rng: np.random.Generator) -> np
         edges = np.array(interesting(fmt), np.uint64)
         kind = rng.random(shape)
         raw = np.where(kind < 0.75, near, np.where(kind < 0.9, raw, edges[rng.integers(0, len(edges), shape)]))
-        # Most rows hold no specials at all, so that sums are seldom NaN.
+        # Most rows have no specials, so that sums are rarely NaN.
         raw = np.where(rng.random((shape[0], 1)) < 0.7, near, raw)
     return raw.astype(fmt.storage)
 
@@ -96,7 +96,7 @@ def test_engines_agree_on_a_fixed_tile_on_every_chip(mnemonic):
 @pytest.mark.parametrize("name", PRODUCTS)
 @settings(max_examples=8, deadline=None, derandomize=True, database=None)
 @given(data=st.data())
-def test_engines_agree_on_what_hypothesis_draws(name, data):
+def test_engines_agree_on_operands_from_hypothesis(name, data):
     product = PRODUCTS[name]
 
     def patterns(fmt: Format, count: int) -> np.ndarray:
@@ -134,7 +134,7 @@ def test_a_batch_of_small_tiles_equals_one_tile_at_a_time(name):
     np.testing.assert_array_equal(batch, one)
 
 
-def test_an_unknown_engine_is_refused_by_name():
+def test_an_unknown_engine_is_rejected_by_name():
     product = next(iter(PRODUCTS.values()))
     z = np.zeros((1, product.k), product.a.storage)
     with pytest.raises(
@@ -144,7 +144,7 @@ def test_an_unknown_engine_is_refused_by_name():
         matmul(product, z, z.T, np.zeros((1, 1), product.c.storage), engine="cuda")
 
 
-def test_a_k_that_is_no_multiple_is_refused():
+def test_a_k_between_multiples_is_rejected():
     product = FMA_F32
     other = next(p for p in PRODUCTS.values() if p.k == 16 and p.chains)
     assert product.k == 1
@@ -154,7 +154,7 @@ def test_a_k_that_is_no_multiple_is_refused():
 
 
 @pytest.mark.parametrize("name", [n for n, p in PRODUCTS.items() if p.chains][::7])
-def test_panels_tiles_and_depth_of_the_numpy_engine_do_not_show(name, monkeypatch):
+def test_panels_tiles_and_depth_of_the_numpy_engine_do_not_affect_bits(name, monkeypatch):
     product = PRODUCTS[name]
     rng = np.random.default_rng(3)
     a = mixture(product.a, (13, 4 * product.k), rng)
@@ -168,6 +168,6 @@ def test_panels_tiles_and_depth_of_the_numpy_engine_do_not_show(name, monkeypatc
 
 @pytest.mark.sweep(keep=1 / 4)
 @pytest.mark.parametrize("name", distinct_products())
-def test_engines_agree_on_adversarial_families(name):
+def test_engines_agree_on_adversarial_inputs(name):
     for a, b, c in adversarial_operands(name, 5):
         assert_engines_agree(PRODUCTS[name], a[:, :4], b[..., :4], c[:, :4, :4])

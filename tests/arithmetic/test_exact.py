@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Products that provably lose no bits go through BLAS, with the bits of the careful way; and only those."""
+"""Only products that provably lose no bits use BLAS, with the bits of the slow path."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ def patterns(values: np.ndarray, fmt_name: str) -> np.ndarray:
 
 
 def both_ways(product, a, b, c, monkeypatch, engine="numpy"):
-    """The product as it is, and with no tile taken through BLAS; and how many tiles or instructions were."""
+    """Return the product, the product without BLAS, and the number of tiles or instructions in BLAS."""
     count = 0
     real = exact.exact_matmul
 
@@ -39,8 +39,8 @@ def both_ways(product, a, b, c, monkeypatch, engine="numpy"):
         found = matmul(product, a, b, c, engine=engine)
     with monkeypatch.context() as patch:
         patch.setattr(exact, "_can_be_exact", lambda product: False)
-        careful = matmul(product, a, b, c, engine="numpy")
-    return found, careful, count
+        slow_path = matmul(product, a, b, c, engine="numpy")
+    return found, slow_path, count
 
 
 @pytest.mark.parametrize("engine", ["numpy", "numba"])
@@ -54,8 +54,8 @@ def test_small_integers_are_exact_over_all_of_k(name, engine, monkeypatch):
     c = patterns(rng.integers(-40, 40, (70, 40)), "f32")
     c[::3] = MINUS_ZERO
     a[3] = 0
-    found, careful, count = both_ways(product, a, b, c, monkeypatch, engine)
-    np.testing.assert_array_equal(found, careful)
+    found, slow_path, count = both_ways(product, a, b, c, monkeypatch, engine)
+    np.testing.assert_array_equal(found, slow_path)
     assert count == 1
     np.testing.assert_array_equal(found[:4, :4], matmul(product, a[:4], b[:, :4], c[:4, :4], engine="reference"))
 
@@ -71,14 +71,14 @@ def test_ordinary_fp8_is_exact_instruction_by_instruction(lowering, engine, monk
     c[1::7, ::5] = 0x7FC12345
     c[2::7, ::5] = MINUS_ZERO
     a[4], b[:, 9] = 0x80, 0x80
-    found, careful, count = both_ways(product, a, b, c, monkeypatch, engine)
-    np.testing.assert_array_equal(found, careful)
+    found, slow_path, count = both_ways(product, a, b, c, monkeypatch, engine)
+    np.testing.assert_array_equal(found, slow_path)
     assert count >= 12
 
 
 @pytest.mark.parametrize("scale", [1 << 11, 1 << 12, 1 << 13, 1 << 14])
 @pytest.mark.parametrize("name", NAMES[:3])
-def test_sums_around_the_width_of_a_result_have_the_right_bits_on_either_side_of_it(name, scale, monkeypatch):
+def test_sums_just_within_and_beyond_the_width_of_a_result_have_the_right_bits(name, scale, monkeypatch):
     product = product_of(name)
     rng = np.random.default_rng(scale)
     few = 1 << min(product.a.fraction_bits, 8)
@@ -86,12 +86,12 @@ def test_sums_around_the_width_of_a_result_have_the_right_bits_on_either_side_of
     b = rng.integers(-few + 1, few, (4 * product.k, 36)) * (scale // few)
     c = rng.integers(-scale * 64, scale * 64, (40, 36))
     operands = patterns(a, product.a.name), patterns(b, product.b.name), patterns(c, "f32")
-    found, careful, _ = both_ways(product, *operands, monkeypatch)
-    np.testing.assert_array_equal(found, careful)
+    found, slow_path, _ = both_ways(product, *operands, monkeypatch)
+    np.testing.assert_array_equal(found, slow_path)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_one_line_of_nan_or_of_far_bits_keeps_its_tile_from_blas_unless_all_is_exact(name, monkeypatch):
+def test_a_line_with_nan_or_distant_bits_prevents_blas_for_its_tile_unless_all_is_exact(name, monkeypatch):
     product = product_of(name)
     rng = np.random.default_rng(8)
     a = patterns(rng.integers(-2, 3, (64, product.k)), product.a.name)
@@ -99,41 +99,41 @@ def test_one_line_of_nan_or_of_far_bits_keeps_its_tile_from_blas_unless_all_is_e
     c = np.zeros((64, 40), np.uint32)
     for what in (product.a.canonical_nan, product.a.max_finite, 1 << product.a.ignored_low_bits):
         a[17, 3] = what
-        found, careful, count = both_ways(product, a, b, c, monkeypatch)
+        found, slow_path, count = both_ways(product, a, b, c, monkeypatch)
         assert count == 0 or what != product.a.canonical_nan
-        np.testing.assert_array_equal(found, careful)
+        np.testing.assert_array_equal(found, slow_path)
         np.testing.assert_array_equal(found[17:18], matmul(product, a[17:18], b, c[:1], engine="reference"))
 
 
 def test_c_with_bits_below_the_products_is_not_added_by_blas(monkeypatch):
     product = product_of("m16n8k16.f32.f16.f16.f32")
     a, b = np.full((32, 16), 0x3C00, np.uint16), np.full((16, 32), 0x3C00, np.uint16)
-    c = np.full((32, 32), 0x33800001, np.uint32)  # 2**-24 and a little
-    found, careful, count = both_ways(product, a, b, c, monkeypatch)
-    np.testing.assert_array_equal(found, careful)
+    c = np.full((32, 32), 0x33800001, np.uint32)  # slightly more than 2**-24
+    found, slow_path, count = both_ways(product, a, b, c, monkeypatch)
+    np.testing.assert_array_equal(found, slow_path)
     assert count == 0
 
 
 @pytest.mark.parametrize(("largest", "through_blas"), [(0x38, True), (0x70, False)], ids=["sums of 13 bits", "of 17"])
-def test_a_unit_that_keeps_13_fraction_bits_proves_sums_of_14_bits_at_the_most(largest, through_blas, monkeypatch):
+def test_a_unit_with_13_fraction_bits_allows_proofs_for_sums_of_at_most_14_bits(largest, through_blas, monkeypatch):
     product = product_of("wgmma.mma_async.sync.aligned.m64n24k32.f32.e4m3.e4m3")
     a, b = np.zeros((64, 32), np.uint8), np.full((32, 48), 0x38, np.uint8)
     a[:, 0], a[:, 1] = largest, 0x01  # 1 or 2**7, and 2**-9
-    found, careful, count = both_ways(product, a, b, np.zeros((64, 48), np.uint32), monkeypatch)
-    np.testing.assert_array_equal(found, careful)
+    found, slow_path, count = both_ways(product, a, b, np.zeros((64, 48), np.uint32), monkeypatch)
+    np.testing.assert_array_equal(found, slow_path)
     assert (count > 0) == through_blas
 
 
 def test_a_proof_is_never_made_from_lengths_that_overflow(monkeypatch):
     product = product_of("m16n8k16.f32.bf16.bf16.f32")
     a = np.full((40, 16), 0x7F00, np.uint16)  # 2**127
-    found, careful, count = both_ways(product, a, a.T[:, :33].copy(), np.zeros((40, 33), np.uint32), monkeypatch)
-    np.testing.assert_array_equal(found, careful)
+    found, slow_path, count = both_ways(product, a, a.T[:, :33].copy(), np.zeros((40, 33), np.uint32), monkeypatch)
+    np.testing.assert_array_equal(found, slow_path)
     assert count == 0
     assert (found == 0x7F800000).all()
 
 
-def test_every_representative_is_right_on_small_integers(monkeypatch):
+def test_every_distinct_product_is_correct_on_small_integers(monkeypatch):
     rng = np.random.default_rng(9)
     for name, row in REPRESENTATIVES.items():
         product = dot_product_of(row, row.archs[-1])
@@ -142,8 +142,8 @@ def test_every_representative_is_right_on_small_integers(monkeypatch):
         a = patterns(rng.integers(-1, 2, (33, product.k)), product.a.name)
         b = patterns(rng.integers(-1, 2, (product.k, 34)), product.b.name)
         c = patterns(rng.integers(-4, 5, (33, 34)), product.c.name)
-        found, careful, _ = both_ways(product, a, b, c, monkeypatch)
-        np.testing.assert_array_equal(found, careful, err_msg=name)
+        found, slow_path, _ = both_ways(product, a, b, c, monkeypatch)
+        np.testing.assert_array_equal(found, slow_path, err_msg=name)
 
 
 TINY_C = {
@@ -157,7 +157,7 @@ TINY_C = {
 
 @pytest.mark.parametrize("engine", ["numpy", "numba"])
 @pytest.mark.parametrize("case", TINY_C.values(), ids=TINY_C)
-def test_a_c_that_float32_would_scale_to_zero_is_no_multiple_of_anything(case, engine):
+def test_a_c_that_float32_would_scale_to_zero_prevents_a_proof(case, engine):
     name, arch, x, y, c = case
     product = product_of(name, arch)
     a = np.zeros((32, product.k), product.a.storage)
@@ -169,17 +169,17 @@ def test_a_c_that_float32_would_scale_to_zero_is_no_multiple_of_anything(case, e
 
 
 @pytest.mark.parametrize("engine", ["numpy", "numba"])
-def test_subnormals_are_as_large_in_a_proof_as_the_exponent_at_which_they_are_aligned(engine):
+def test_subnormals_count_in_a_proof_with_their_alignment_exponent(engine):
     product = product_of("m16n8k16.f32.f16.f16.f32")
     a, b = np.zeros((32, 16), np.uint16), np.zeros((16, 32), np.uint16)
     a[:, :2] = 1  # 2**-24, aligned at 2**-14
-    b[0], b[1] = 0x6C00, 0x1000  # 2**12 and 2**-11: the second product is cut, although the sum fits 24 bits
+    b[0], b[1] = 0x6C00, 0x1000  # 2**12 and 2**-11: the second product is truncated, although the sum fits in 24 bits
     d = matmul(product, a, b, np.zeros((32, 32), np.uint32), engine=engine)
     assert (d == matmul(product, a[:1], b[:, :1], np.zeros((1, 1), np.uint32), engine="reference")).all()
     assert d[0, 0] == 0x3980_0000
 
 
-def test_a_zero_that_blas_gives_may_have_either_sign(monkeypatch):
+def test_a_zero_from_blas_may_have_either_sign(monkeypatch):
     product = product_of("m16n8k16.f32.f16.f16.f32")
     a, b = np.full((64, 16), 0x8000, np.uint16), np.full((16, 64), 0x3C00, np.uint16)
     given = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Where no bit is cut, a product with block scales is the exact sum, rounded once; and how often that is so."""
+"""Without truncation, a product with block scales is the exact sum, rounded once; and the frequency of that case."""
 
 from fractions import Fraction
 
@@ -22,11 +22,11 @@ SHARES: dict[str, list[float]] = {
     "kind::mxf4nvf4, 4X ue8m0": [1.0, 0.671875, 1.0],
     "kind::mxf4nvf4, 4X ue4m3": [1.0, 1.0, 1.0],
 }
-"""Of 64 elements of each family, as `tools.exact_share` prints them."""
+"""The exact shares of 64 elements of each input generator, as printed by `tools.exact_share`."""
 
 
 def d_of(product: DotProduct, drawn: list[Element], engine: str) -> list[int]:
-    """D of many elements at once, each a matrix of its own."""
+    """Return D of many elements at once, each a separate matrix."""
     a, b, c, scale_a, scale_b = (
         np.array([x[i] for x in drawn], np.uint32 if i == 2 else np.uint8) for i in range(5)
     )  # fmt: skip
@@ -35,7 +35,7 @@ def d_of(product: DotProduct, drawn: list[Element], engine: str) -> list[int]:
 
 
 @pytest.mark.parametrize("name", PRODUCTS)
-def test_what_is_not_cut_is_the_exact_sum_rounded_once(name):
+def test_without_truncation_the_result_is_the_exact_sum_rounded_once(name):
     product = PRODUCTS[name]
     for family in FAMILIES:
         drawn = [x for x in elements(product, family, 12, seed=1) if not is_cut(product, x)]
@@ -46,8 +46,8 @@ def test_what_is_not_cut_is_the_exact_sum_rounded_once(name):
             assert d_of(product, drawn, engine) == expected, (engine, family)
 
 
-def test_what_is_cut_is_near_the_exact_sum():
-    """Each term loses less than a last place: 32 of them, or 4 groups, and c."""
+def test_with_truncation_the_result_is_near_the_exact_sum():
+    """Each term loses less than a unit in the last place: 32 products or 4 groups, and c."""
     for name in list(PRODUCTS)[::4]:
         product = PRODUCTS[name]
         for family in FAMILIES:
@@ -59,14 +59,14 @@ def test_what_is_cut_is_near_the_exact_sum():
 
 
 def largest_term(product: DotProduct, element: Element) -> Fraction:
-    """More than the power of two that a step is aligned to, where c is small."""
+    """Return an upper bound on the power of two to which a step is aligned, if c is small."""
     scales = product.scale
     assert scales is not None
     x, y = (decode(np.array(codes, np.uint8), scales) for codes in (element.scale_a, element.scale_b))
     return Fraction(float((x * y).max())) * 2**32
 
 
-def test_the_recorded_shares_are_those_of_the_table():
+def test_the_recorded_shares_match_the_table():
     assert dict(table(64)) == SHARES
 
 
@@ -91,5 +91,5 @@ def test_the_table_is_printed(capsys):
         (Fraction(2) ** -126, 0x0080_0000),
     ],
 )
-def test_numbers_are_cut_toward_zero(value, bits):
+def test_numbers_are_truncated(value, bits):
     assert toward_zero(value) == bits

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Explanations as data and as text, one fact at a time; that all their numbers are right is shown by the replay."""
+"""Explanations as data and as text, one fact at a time; the replay checks all of their numbers."""
 
 import dataclasses
 import json
@@ -23,7 +23,7 @@ def explain(mnemonic, arch, a, b, c=0.0, lowering=None):
     return explain_dot(product, x, y, z[0], instruction=row.mnemonic, arch=arch, row=1, column=2)
 
 
-def test_every_term_has_its_exponent_shift_kept_and_cut_bits():
+def test_every_term_has_its_exponent_shift_kept_and_truncated_bits():
     [step] = explain(F16, "sm_90", [1.5, -(2.0**-13), 0.0], [1.5, 2.0**-12 * 1.75, 5.0], 0.25).steps
     assert isinstance(step, AlignedSum)
     assert (step.exponent, step.floor, step.aligned_to, step.fraction_bits) == (0, False, "k=0", 25)
@@ -44,13 +44,13 @@ def test_the_floor_of_the_alignment_is_named():
     assert "aligned to 2^-133, the lowest that the unit aligns to" in str(e)
 
 
-def test_a_chain_of_steps_says_where_each_addend_comes_from():
+def test_a_chain_of_steps_names_the_origin_of_each_addend():
     e = explain(F16, "sm_80", [1.0] * 16, [1.0] * 16)
     assert [step.terms[-1].name for step in e.steps] == ["c", "step 1"]
     assert [[t.k for t in step.terms[:-1]] for step in e.steps] == [list(range(8)), list(range(8, 16))]
 
 
-def test_several_instructions_follow_one_another_and_the_last_is_filled():
+def test_several_instructions_are_consecutive_and_the_last_is_padded():
     e = explain(F16, "sm_90", [1.0] * 33, [1.0] * 33)
     assert [(x.first_k, x.last_k, x.c_name) for x in e.executions] == [
         (0, 15, "c"),
@@ -91,7 +91,7 @@ def test_m8n8k4_after_turing_is_shown_as_its_float32_sequence():
     assert isinstance(last, Conversion) and (last.number, last.source, last.target) == (7, "f32", "f16")
 
 
-def test_special_terms_name_what_decides():
+def test_special_terms_name_their_causes():
     e = explain(F16, "sm_90", ["0x7C00", 1.0, "0x7C00"], [1.0, 1.0, 0.0])
     special = e.steps[0].special
     assert (special.result, special.causes) == ("nan", ("k=2",))
@@ -102,7 +102,7 @@ def test_special_terms_name_what_decides():
     assert e.steps[0].special.result == "infinity" and e.value == "-inf"
 
 
-def test_an_f64_nan_is_followed_to_the_operand_that_it_comes_from():
+def test_an_f64_nan_is_traced_to_its_operand():
     e = explain("m8n8k4.f64.f64.f64.f64", "sm_90", ["0x7FF0000000000005", 1.0], ["0xFFF8000000000007", 1.0], 1.0)
     assert e.steps[0].special.causes == ("b[0]",) and e.steps[1].special.causes == ("step 1",)
     assert e.result == 0xFFF8_0000_0000_0007
@@ -130,7 +130,7 @@ def test_bits_are_shown_as_words():
     assert (step.words[7].a, step.count, step.value) == (1 << 31, 3, 8)
 
 
-def test_an_explanation_is_frozen_and_goes_through_json():
+def test_an_explanation_is_frozen_and_can_be_written_as_json():
     e = explain(E4M3, "sm_89", [1.0, 0.5], [1.0, 0.25], 2.0)
     with pytest.raises(dataclasses.FrozenInstanceError):
         e.result = 0
@@ -158,7 +158,7 @@ def test_zero_terms_are_one_line_with_their_bits():
     )
 
 
-def test_cut_bits_stand_behind_a_bar_on_one_ruler():
+def test_truncated_bits_follow_a_bar_on_one_ruler():
     text = str(explain(F16, "sm_90", [1.0, 2.0**-13, 2.0**-20], [1.0, 2.0**-12 * 1.75, 2.0**-20 * 1.5]))
     rows = [line for line in text.split("\n") if line.startswith("    k=")]
     assert rows[0].endswith("+ 1.0000000000000000000000000|")
@@ -196,7 +196,7 @@ def explain_scaled(mnemonic, a, b, c, scale_a, scale_b, model=None):
     return explain_dot(product, x, y, z[0], instruction=row.mnemonic, arch="sm_120", scale_a=scale_a, scale_b=scale_b)
 
 
-def test_exponents_of_scales_are_shown_and_are_in_those_of_the_terms():
+def test_exponents_of_scales_are_shown_and_added_to_the_terms():
     [step] = explain_scaled(MX8, [1.5] + [0.0] * 31, [2.0] * 32, 1.0, [0x82], [0x7E]).steps
     [block] = step.blocks
     assert (block.name, block.scale_a, block.scale_b, block.exponent, block.ks) == ("k=0..31", 0x82, 0x7E, 2, ())
@@ -228,12 +228,12 @@ def test_groups_are_terms_with_their_scales_as_operands_and_their_exact_sums():
     assert "block scales (ue4m3) of 16 products" in " ".join(str(e).split())
 
 
-def test_an_alternative_model_is_named_beside_its_status():
+def test_an_alternative_model_is_named_with_its_status():
     e = explain_scaled(NV4, [1.0] * 64, [1.0] * 64, 0.0, [0x38] * 4, [0x38] * 4, model="F=36")
     assert e.model_name == "F=36" and "status       inferred; the alternative 'F=36'" in str(e)
 
 
-def test_bits_of_a_group_that_are_cut_stand_behind_the_bar():
+def test_truncated_bits_of_a_group_follow_the_bar():
     e = explain_scaled(NV4, [1.0] + [0.0] * 31 + [0.5], [1.0] * 32 + [0.5], 2.0**30, [0x38] * 4, [0x38] * 3 + [0x38])
     [step] = e.steps
     group = step.terms[2]
@@ -243,7 +243,7 @@ def test_bits_of_a_group_that_are_cut_stand_behind_the_bar():
     assert (group.shift, group.kept, group.cut_bits, group.cut) == (34, 0, 7, 1 << 6)
 
 
-def test_a_nan_scale_is_named_and_what_it_scales_is_one_list():
+def test_a_nan_scale_is_named_and_its_products_are_one_list():
     e = explain_scaled(MX8, [1.0] * 32, [1.0] * 32, 0.0, [0xFF], [0x7F])
     assert e.steps[0].special.causes == ("scales of k=0..31",)
     text = str(e)
@@ -252,12 +252,12 @@ def test_a_nan_scale_is_named_and_what_it_scales_is_one_list():
     assert e.steps[0].special.causes == ("scales of k=16..31",) and "NaN  (nan x finite)" in str(e)
 
 
-def test_a_last_instruction_that_is_filled_has_scales_of_zero_for_what_fills_it():
+def test_the_padding_of_the_last_instruction_has_scales_of_zero():
     e = explain_scaled(NV4, [1.0] * 80, [1.0] * 80, 0.0, [0x38] * 5, [0x38] * 5)
     assert (e.value, e.scale_a[5:], len(e.executions)) == ("80.0", (0, 0, 0), 2)
 
 
-def test_an_explanation_with_block_scales_goes_through_json_and_is_drawn():
+def test_an_explanation_with_block_scales_can_be_written_as_json_and_drawn():
     from wmma_emu.viz import draw_explanation
 
     for e in (explain_scaled(MX8, [1.0] * 32, [1.0] * 32, 0.0, [0x80], [0x7F]),
@@ -268,7 +268,7 @@ def test_an_explanation_with_block_scales_goes_through_json_and_is_drawn():
         assert draw_explanation(e).title == e.headline
 
 
-def test_products_of_integers_stand_in_columns_of_which_the_last_may_be_shorter():
+def test_products_of_integers_are_in_columns_and_the_last_may_be_shorter():
     lines = str(explain("m16n8k32.s32.s8.s8.s32", "sm_90", [-128, 3, 100], [-128, 2, 7], 0)).splitlines()
     at = lines.index("step 1: products of s8 and s8, and c, added exactly")
     assert lines[at + 1 : at + 3] == [

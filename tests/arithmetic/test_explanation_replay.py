@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""From an explanation's text alone, an independent calculation reaches the bits of the engines, for every model."""
+"""An independent calculation from an explanation's text gives the bits of the engines, for every model."""
 
 import re
 
@@ -25,7 +25,7 @@ def explained(name: str, a: np.ndarray, b: np.ndarray, c: int) -> Explanation:
 
 
 def assert_replayed(name: str, a: np.ndarray, b: np.ndarray, c: int) -> None:
-    """The replay of the text reads the inputs that went in, and reaches the bits of both engines."""
+    """Check that the replay of the text reads the inputs, and gives the bits of both engines."""
     product: DotProduct = PRODUCTS[name]
     explanation = explained(name, a, b, c)
     found = replay(str(explanation))
@@ -41,7 +41,7 @@ def assert_replayed(name: str, a: np.ndarray, b: np.ndarray, c: int) -> None:
 @pytest.mark.sweep(keep=1 / 3)
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("name", SCALED)
-def test_the_text_of_a_product_with_block_scales_gives_its_bits_again(name, seed):
+def test_the_text_of_a_product_with_block_scales_reproduces_its_bits(name, seed):
     product = SCALED[name]
     count = 1 + seed
     operands = scaled_operands(product, np.random.default_rng([seed, 77]), 2, 2, instructions=count)
@@ -60,7 +60,7 @@ def test_the_text_of_a_product_with_block_scales_gives_its_bits_again(name, seed
 
 
 def patterns(data: st.DataObject, fmt: Format, count: int) -> np.ndarray:
-    """Few patterns in many places, so that terms meet terms of their size: edges, raw bits, one exponent."""
+    """Draw few patterns for many elements, so that terms have similar sizes: boundaries, raw bits, one exponent."""
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
     if data.draw(st.booleans()):
         return mixture(fmt, (1, count), rng)[0]
@@ -74,7 +74,7 @@ def patterns(data: st.DataObject, fmt: Format, count: int) -> np.ndarray:
 @pytest.mark.parametrize("name", PRODUCTS)
 @settings(max_examples=4, deadline=None, derandomize=True, database=None)
 @given(data=st.data())
-def test_the_text_alone_gives_the_bits_again(name, data):
+def test_the_text_alone_reproduces_the_bits(name, data):
     product = PRODUCTS[name]
     k = product.k - data.draw(st.integers(0, min(3, product.k - 1)))
     if product.chains and data.draw(st.integers(0, 3)) == 3:
@@ -85,7 +85,7 @@ def test_the_text_alone_gives_the_bits_again(name, data):
 
 @pytest.mark.sweep(keep=1 / 5)
 @pytest.mark.parametrize("name", distinct_products())
-def test_the_text_alone_gives_the_bits_again_on_adversarial_families(name):
+def test_the_text_alone_reproduces_the_bits_on_adversarial_inputs(name):
     for a, b, c in adversarial_operands(name, 6):
         row = min(1, a.shape[1] - 1)
         for tile in range(2):
@@ -105,7 +105,7 @@ NAMES = ("  instruction", "  lowering", "  status", "  source", "  note")
 
 
 def digits_of(text: str) -> list[int]:
-    """Positions of all digits, hexadecimal ones included, but for names of instructions and chips, and sources."""
+    """Return the positions of all (hexadecimal) digits, except in names of instructions, chips and sources."""
     places, start, name = [], 0, False
     for line in text.split("\n"):
         name = line.startswith(NAMES) or (name and line.startswith(" " * 15))
@@ -118,8 +118,8 @@ def digits_of(text: str) -> list[int]:
 
 @pytest.mark.sweep(keep=1 / 4)
 @pytest.mark.parametrize("name", PRODUCTS)
-def test_a_text_with_another_digit_anywhere_is_refused(name):
-    """Twelve digits a model, everywhere in the text: whatever is printed is read."""
+def test_a_text_with_a_changed_digit_is_rejected(name):
+    """Change twelve digits per model at random positions, to check that all printed digits are read."""
     product = PRODUCTS[name]
     rng = np.random.default_rng(8)
     k = max(product.k - 1, 2)
@@ -133,13 +133,13 @@ def test_a_text_with_another_digit_anywhere_is_refused(name):
             found = replay(changed)
         except ReplayError:
             continue
-        # What decides nothing, such as an operand beside a NaN, is read nevertheless.
+        # Numbers without effect, such as an operand next to a NaN, are also read.
         assert found != right, changed[text.rfind("\n", 0, place) : changed.find("\n", place)]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [n for n in PRODUCTS if PRODUCTS[n].model.arithmetic == "aligned_sum"][::4])
-def test_a_text_with_any_other_digit_is_refused(name):
+def test_a_text_with_any_changed_digit_is_rejected(name):
     product = PRODUCTS[name]
     rng = np.random.default_rng(9)
     a, b = mixture(product.a, (1, product.k), rng)[0], mixture(product.b, (1, product.k), rng)[0]
@@ -153,7 +153,7 @@ def test_a_text_with_any_other_digit_is_refused(name):
             continue
 
 
-def test_a_text_that_lacks_a_line_is_refused():
+def test_a_text_without_one_of_its_lines_is_rejected():
     product = next(n for n in PRODUCTS if "m16n8k16.row.col.f32.f16" in n)
     rng = np.random.default_rng(3)
     a, b = (mixture(PRODUCTS[product].a, (1, 16), rng)[0] for _ in "ab")

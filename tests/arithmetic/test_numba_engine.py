@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Compiled code: its constants are the package's, its rows are the engine's, and what it lacks it says."""
+"""Compiled code: its constants match the package, its results match the engine, and errors name what it lacks."""
 
 import subprocess
 import sys
@@ -31,18 +31,18 @@ from wmma_emu.instructions import lookup
 PRODUCTS = {**distinct_products(), "fma.f32": FMA_F32}
 
 
-def test_the_constants_that_compiled_code_repeats_are_the_ones_of_the_package():
+def test_the_constants_in_compiled_code_equal_the_constants_of_the_package():
     assert numba_kernels._LOWEST == numpy_operands.LOWEST
     assert numba_kernels._ZERO == numpy_operands.ZERO
     assert numba_kernels._LOWEST_EXPONENT == tiles._LOWEST_EXPONENT
     assert (numba_kernels._SPECIAL, numba_kernels._NONE) == (numpy_operands.SPECIAL, numpy_operands.NONE)
 
 
-def test_no_model_keeps_more_bits_than_compiled_sums_have_room_for():
+def test_no_model_keeps_more_bits_than_fit_in_compiled_sums():
     assert numba_kernels._ROOM >= max(4 << row.fraction_bits for row in MODELS if row.scaling != "groups")
 
 
-def test_only_chains_with_f16_results_and_other_roundings_are_left_to_numpy():
+def test_only_chains_with_f16_results_and_other_roundings_need_numpy():
     lacking = {name for name, product in PRODUCTS.items() if not ENGINES["numba"].has(product)}
     for name in lacking:
         product = PRODUCTS[name]
@@ -51,15 +51,15 @@ def test_only_chains_with_f16_results_and_other_roundings_are_left_to_numpy():
     assert len(lacking) < len(PRODUCTS) / 10
 
 
-def test_an_engine_that_lacks_an_arithmetic_says_so_and_names_one_that_has_it():
+def test_the_error_for_an_unsupported_arithmetic_names_an_engine_that_supports_it():
     product = dot_product_of(lookup("mma.sync.aligned.m8n8k4.row.col.f16.f16.f16.f16"), "sm_90")
     zeros = np.zeros((4, 4), np.uint16)
-    with pytest.raises(UnsupportedInstructionError, match=r"engine='numba' has no f32 .*use engine='numpy'"):
+    with pytest.raises(UnsupportedInstructionError, match=r"engine='numba' does not support f32 .*use engine='numpy'"):
         matmul(product, zeros, zeros, zeros, engine="numba")
 
 
 @pytest.mark.parametrize("name", [n for n, p in PRODUCTS.items() if p.chains][::9])
-def test_raw_bit_patterns_have_the_reference_engines_bits_over_many_steps(name):
+def test_raw_bit_patterns_match_the_reference_engine_over_many_steps(name):
     product = PRODUCTS[name]
     if not ENGINES["numba"].has(product):
         pytest.skip("not compiled")
@@ -96,7 +96,7 @@ def test_the_largest_significands_of_all_terms_do_not_overflow_int32(name):
 
 @pytest.mark.parametrize("engine", ["numpy", "numba", "auto"])
 @pytest.mark.parametrize("name", [n for n, p in PRODUCTS.items() if p.chains][::6])
-def test_views_and_read_only_arrays_are_taken_and_left_as_they_were(name, engine):
+def test_views_and_read_only_arrays_are_accepted_and_unchanged(name, engine):
     product = PRODUCTS[name]
     if engine == "numba" and not ENGINES["numba"].has(product):
         pytest.skip("not compiled")
@@ -115,7 +115,7 @@ def test_views_and_read_only_arrays_are_taken_and_left_as_they_were(name, engine
 
 @pytest.mark.parametrize("engine", ["reference", "numpy", "numba"])
 @pytest.mark.parametrize("shape", [(0, 3, 2), (3, 0, 2), (3, 2, 0), (1, 1, 1), (37, 41, 3)])
-def test_sizes_of_nothing_of_one_and_of_primes(shape, engine):
+def test_sizes_of_zero_one_and_primes(shape, engine):
     product = dot_product_of(lookup("m16n8k16.f32.f16.f16.f32"), "sm_90")
     m, n, ks = shape
     rng = np.random.default_rng(23)
@@ -130,7 +130,7 @@ def test_sizes_of_nothing_of_one_and_of_primes(shape, engine):
 
 
 @pytest.mark.parametrize("engine", ["numpy", "numba"])
-def test_nan_everywhere_is_the_canonical_nan_everywhere(engine):
+def test_operands_of_only_nan_give_canonical_nans(engine):
     product = dot_product_of(lookup("m16n8k16.f32.bf16.bf16.f32"), "sm_90")
     nan = np.full((40, 64), 0xFFC1, np.uint16)
     d = matmul(product, nan, nan.T.copy(), np.zeros((40, 40), np.uint32), engine=engine)
@@ -152,14 +152,14 @@ except ImportError as error:
 """
 
 
-def test_without_numba_auto_is_numpy_with_one_line_about_it_and_numba_an_error():
+def test_without_numba_auto_uses_numpy_with_a_note_and_numba_is_an_error():
     done = subprocess.run([sys.executable, "-c", WITHOUT_NUMBA], capture_output=True, text=True, check=True)
     first, again, numpy, error = done.stdout.splitlines()
     assert first == again == numpy == "1800.0"
     assert error.startswith("BackendUnavailableError engine='numba' needs numba, which")
     assert "install the extra `fast`" in error
     [note] = done.stderr.splitlines()
-    assert note.startswith("wmma_emu: engine='auto' takes numpy, because of numba, the faster engine, which ")
+    assert note.startswith("wmma_emu: engine='auto' uses numpy instead of numba, the faster engine, which ")
 
 
 def test_a_small_product_does_not_load_numba():
@@ -178,8 +178,8 @@ def test_an_engine_whose_library_is_missing_names_the_extra(monkeypatch):
         engines.check_engine("cupy")
 
 
-def test_integers_go_through_blas_without_numba(monkeypatch):
-    monkeypatch.setattr(engines, "_problem", lambda engine: pytest.fail("numba was looked for"))
+def test_integers_use_blas_without_numba(monkeypatch):
+    monkeypatch.setattr(engines, "_problem", lambda engine: pytest.fail("numba was checked"))
     product = dot_product_of(lookup("m16n8k32.s32.s8.s8.s32"), "sm_90")
     ones = np.ones((256, 256), np.uint8)
     assert (matmul(product, ones, ones, np.zeros((256, 256), np.uint32)) == 256).all()
@@ -194,13 +194,13 @@ def test_a_numba_that_cannot_be_imported_is_named_with_its_reason(monkeypatch, c
     zeros = np.zeros((32, 32), np.uint16)
     matmul(product, zeros, zeros, np.zeros((32, 32), np.uint32))
     assert capsys.readouterr().err == (
-        "wmma_emu: engine='auto' takes numpy, because of numba, the faster engine, which cannot be imported "
+        "wmma_emu: engine='auto' uses numpy instead of numba, the faster engine, which cannot be imported "
         "(it needs another NumPy)\n"
     )
 
 
 @pytest.mark.parametrize("engine", ["reference", "numpy", "numba"])
-def test_no_products_leave_c_as_it_is_nan_and_all(engine):
+def test_without_products_c_is_unchanged_including_nan(engine):
     product = dot_product_of(lookup("m16n8k16.f32.f16.f16.f32"), "sm_90")
     c = np.full((40, 40), 0x7FFF_FFFE, np.uint32)
     d = matmul(product, np.zeros((40, 0), np.uint16), np.zeros((0, 40), np.uint16), c, engine=engine)
@@ -208,7 +208,7 @@ def test_no_products_leave_c_as_it_is_nan_and_all(engine):
     assert d is not c
 
 
-def test_a_cache_that_cannot_be_used_is_said_with_what_to_do(monkeypatch):
+def test_the_error_for_an_unusable_cache_includes_the_remedy(monkeypatch):
     def damaged(*operands):
         raise EOFError("Ran out of input")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Facts about the units, one at a time, each with bits that a wrong model would miss."""
+"""Facts about the units, one at a time, each with bits that a wrong model would not produce."""
 
 import pytest
 
@@ -18,14 +18,14 @@ def test_a_dot_product_that_fits_is_exact():
     assert dot(F16, "sm_90", [1.0, 2.0, 3.0], [4.0, 5.0, 6.0], 0.5) == f32(32.5)
 
 
-def test_hopper_cuts_products_below_25_fraction_bits():
+def test_hopper_truncates_products_below_25_fraction_bits():
     assert dot(F16, "sm_90", [1.0, 2.0**-13, 2.0**-13], [1.0, 2.0**-12, 2.0**-12]) == f32(1.0)
-    # 2**-25 survives the cut, and two of them reach 2**-24, which RZ to float32 drops; four do not vanish.
+    # 2**-25 is kept, and two of them add up to 2**-24, which RZ to float32 drops; four do not vanish.
     assert dot(F16, "sm_90", [1.0, *[2.0**-13] * 4], [1.0, *[2.0**-12] * 4]) == f32(1 + 2.0**-23)
     assert dot(F16, "sm_90", [1.0, *[2.0**-13] * 8], [1.0, *[2.0**-13] * 8]) == f32(1.0)
 
 
-def test_ampere_cuts_products_below_24_fraction_bits():
+def test_ampere_truncates_products_below_24_fraction_bits():
     assert dot(F16, "sm_80", [1.0, *[2.0**-13] * 4], [1.0, *[2.0**-12] * 4]) == f32(1.0)
     assert dot(F16, "sm_80", [1.0, *[2.0**-12] * 4], [1.0, *[2.0**-12] * 4]) == f32(1 + 2.0**-22)
 
@@ -37,7 +37,7 @@ def test_products_are_not_normalised_before_alignment():
     assert dot(F16, "sm_90", a, b) == f32(2.25 + 2.0**-22)
 
 
-def test_products_are_cut_toward_zero_and_not_down():
+def test_products_are_rounded_toward_zero_and_not_down():
     assert dot(F16, "sm_90", [1.0, -(2.0**-13)], [1.0, 2.0**-13]) == f32(1.0)
 
 
@@ -49,7 +49,7 @@ def test_float32_results_are_truncated_and_float16_results_rounded_to_nearest():
 
 
 def test_float16_results_are_rounded_once_and_not_through_float32():
-    # 1 + 2**-11 is a tie; the tail 2**-25 lies below float32's last bit and must still break it.
+    # 1 + 2**-11 is a tie; the tail 2**-25 is below float32's last bit and must still break it.
     h = "m16n8k16.f16.f16.f16.f16"
     assert dot(h, "sm_90", [1.0, 2.0**-5, 2.0**-13], [1.0, 2.0**-6, 2.0**-12]) == f16(1 + 2.0**-10)
     # A WMMA with c in f32 and d in f16 accumulates in f32, so there the tail is lost before the last rounding.
@@ -65,7 +65,7 @@ def test_zero_products_stay_out_of_the_alignment():
 
 @pytest.mark.parametrize(("arch", "lowest"), [("sm_90", -158), ("sm_80", -156)])
 def test_the_alignment_exponent_has_a_floor(arch, lowest):
-    # Powers of two that add up to 2**-149, the smallest float32, if none is cut: the last two decide.
+    # Powers of two that add up to 2**-149, the smallest float32, without truncation: the last two decide.
     terms = [2.0**e for e in range(-150, lowest - 1, -1)]
     ones = [2.0**-60] * (len(terms) + 2)
     kept = [t * 2.0**60 for t in [*terms, 2.0**lowest]]
@@ -85,7 +85,7 @@ def test_a_tf32_nan_whose_payload_is_not_read_is_an_infinity():
 
 
 @pytest.mark.parametrize(("mnemonic", "nan"), [(F16, 0x7FFF_FFFF), ("m16n8k16.f16.f16.f16.f16", 0x7FFF)])
-def test_nan_is_canonical_whatever_went_in(mnemonic, nan):
+def test_nan_is_canonical_for_all_operands(mnemonic, nan):
     assert dot(mnemonic, "sm_90", ["0xFE01"], [1.0]) == nan
     assert dot(mnemonic, "sm_90", ["0x7C00"], [0.0]) == nan
     assert dot(mnemonic, "sm_90", ["0x7C00", "0xFC00"], [1.0, 1.0]) == nan
@@ -93,7 +93,7 @@ def test_nan_is_canonical_whatever_went_in(mnemonic, nan):
     assert dot(mnemonic, "sm_90", [1.0], [1.0], c) == nan
 
 
-def test_infinities_of_one_sign_stay():
+def test_infinities_of_one_sign_are_kept():
     assert dot(F16, "sm_90", ["0xFC00"], [1.0]) == 0xFF80_0000
     assert dot(F16, "sm_90", [1.0], [1.0], "0x7F800000") == 0x7F80_0000
 
@@ -136,7 +136,7 @@ def test_subnormal_inputs_and_outputs_are_kept():
 
 
 def test_ampere_takes_two_steps_where_hopper_takes_one():
-    # Each step drops a lone 1 beside 2**24; in one step the two make 2.
+    # Each step drops a single 1 added to 2**24; in one step the two make 2.
     a = [1.0, *[0.0] * 7, 1.0]
     assert dot(F16, "sm_80", a, a, TWO_24) == f32(TWO_24)
     assert dot(F16, "sm_90", a, a, TWO_24) == f32(TWO_24 + 2)
@@ -171,7 +171,7 @@ def test_ada_fp8_keeps_13_fraction_bits_of_everything():
 
 
 def test_ada_fp8_rounds_to_13_bits_between_its_two_steps():
-    # 2**-14 is cut in either step, although two of them would reach the last kept bit.
+    # 2**-14 is truncated in either step, although two of them would reach the last kept bit.
     a = [2.0**-7, *[0.0] * 15, 2.0**-7]
     assert dot(E4M3, "sm_89", a, a, 1.0) == f32(1.0)
     a = [2.0**-6, *[0.0] * 15, 2.0**-6]
@@ -180,7 +180,7 @@ def test_ada_fp8_rounds_to_13_bits_between_its_two_steps():
 
 
 def test_hopper_runs_fp8_through_f16_and_adds_c_last_to_nearest():
-    # 1 + 3 * 2**-25 beside c: the unit would truncate, the addition rounds to nearest.
+    # 1 + 3 * 2**-25 relative to c: the unit would truncate, the addition rounds to nearest.
     assert dot(E4M3, "sm_90", [3.0], [1.0], TWO_24) == f32(TWO_24 + 4)
     assert dot("m16n8k16.f32.e4m3.e4m3.f32", "sm_90", [3.0], [1.0], TWO_24) == f32(TWO_24 + 4)
     assert dot(E4M3, "sm_120", [3.0], [1.0], TWO_24) == f32(TWO_24 + 2)
@@ -225,7 +225,7 @@ def test_m8n8k4_after_turing_with_f16_results_adds_two_pairs_of_products_to_c_in
     m8 = "mma.sync.aligned.m8n8k4.row.col.f16.f16.f16.f16"
     assert dot(m8, "sm_90", [1.0, 2.0**-11], [1.0, 1.0]) == f16(1.0)
     assert dot(m8, "sm_90", [-0.0] * 4, [1.0] * 4, -0.0) == 0x8000
-    # c = 2**-14 beside -+2**12: added to the first pair it is rounded to nothing, added last it would survive.
+    # c = 2**-14 and -+2**12: added to the first pair it is rounded away, added last it would be kept.
     assert dot(m8, "sm_90", [64.0, 0.0, 64.0], [-64.0, 0.0, 64.0], 2.0**-14) == 0
     assert dot(m8, "sm_90", [64.0, 64.0], [-64.0, 64.0], 2.0**-14) == f16(2.0**-14)
 
@@ -257,7 +257,7 @@ def test_integers_wrap_or_clamp_once():
     assert dot(clamp, "sm_90", a, b, "0x7FFFFFFF") == 0x7FFF_FFFF - 127
 
 
-def test_four_bit_integers_are_signed_or_not_as_their_names_say():
+def test_four_bit_integers_are_signed_or_not_according_to_their_names():
     assert dot("m16n8k64.s32.s4.u4.s32", "sm_80", [-8, 7], [15, 1], 0) == (-120 + 7) & 0xFFFF_FFFF
 
 
@@ -271,16 +271,16 @@ def test_one_bit_products_count_xor_or_and():
 
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90"])
 @pytest.mark.parametrize(("c", "d"), [(2.0**127, 0), (-(2.0**127), 0), (2.0**125, 0)])
-def test_a_large_c_is_cut_beside_products_that_are_larger_still_and_cancel(arch, c, d):
-    # 2**254 - 2**254 + c: c lies below the last place kept. An NVIDIA H200 agrees (family "extremes").
+def test_a_large_c_is_truncated_if_larger_products_cancel(arch, c, d):
+    # 2**254 - 2**254 + c: c is below the last place kept. An NVIDIA H200 agrees (generator "extremes").
     assert dot(BF16, arch, [2.0**127, -(2.0**127)], [2.0**127, 2.0**127], c) == d
 
 
-def test_an_infinite_sum_of_a_huge_product_is_infinity_though_another_product_is_zero():
+def test_a_huge_product_overflows_to_infinity_even_if_another_product_is_zero():
     assert dot(BF16, "sm_90", [2.0**127, 2.0**60], [0.0, 2.0**100]) == 0x7F80_0000
 
 
-def test_a_zero_beside_the_largest_number_does_not_lift_the_floor():
+def test_a_zero_times_the_largest_number_does_not_raise_the_floor():
     terms = [2.0**e for e in range(-150, -159, -1)] + [2.0**-158, 0.0]
     ones = [2.0**-60] * 10 + [2.0**127]
     assert dot(BF16, "sm_90", [t * 2.0**60 for t in terms], ones) == 0x0000_0001
@@ -293,11 +293,11 @@ def test_a_subnormal_f16_c_is_aligned_at_the_smallest_normal_exponent():
 
 
 @pytest.mark.parametrize("c", ["0x80000001", "0x800003FF"])
-def test_ada_fp8_cuts_a_small_negative_c_to_plus_zero(c):
+def test_ada_fp8_truncates_a_small_negative_c_to_plus_zero(c):
     assert dot("m16n8k16.f32.e4m3.e4m3.f32", "sm_89", [], [], c) == 0
 
 
-def test_ada_fp8_keeps_the_last_place_of_the_subnormals():
+def test_ada_fp8_keeps_the_smallest_subnormals():
     assert dot("m16n8k16.f32.e4m3.e4m3.f32", "sm_89", [], [], "0x00000400") == 0x0000_0400
 
 
@@ -306,7 +306,7 @@ def test_the_largest_significands_of_32_products_add_up(fmt, value, d):
     assert dot(f"m16n8k32.f32.{fmt}.{fmt}.f32", "sm_120", [value] * 32, [value] * 32) == d
 
 
-def test_volta_m8n8k4_and_turing_m8n8k4_cut_at_different_places():
+def test_volta_m8n8k4_and_turing_m8n8k4_truncate_at_different_bits():
     m8 = "mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32"
     a, b = [1.0, 2.0**-12, 2.0**-12], [1.0, 2.0**-12, 2.0**-12]
     assert dot(m8, "sm_70", a, b) == f32(1.0)

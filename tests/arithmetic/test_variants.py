@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Models that no chip has: which are accepted, and that every engine computes them as the reference does."""
+"""Models that no chip has: the accepted ones, with the same bits in every engine as in the reference."""
 
 import re
 from dataclasses import replace
@@ -46,14 +46,14 @@ def product_of(mnemonic, arch, changes):
 @pytest.mark.sweep(keep=1 / 4)
 @pytest.mark.parametrize("changes", CHANGES, ids=lambda x: "-".join(f"{k}={v}" for k, v in x.items()))
 @pytest.mark.parametrize(("mnemonic", "arch"), SUBJECTS, ids=lambda x: str(x))
-def test_every_engine_computes_an_altered_model_as_the_reference_does(mnemonic, arch, changes):
+def test_every_engine_computes_an_altered_model_like_the_reference(mnemonic, arch, changes):
     instruction, product = product_of(mnemonic, arch, changes)
     if product is None:
-        with pytest.raises(we.UnsupportedInstructionError, match="no such model for"):
+        with pytest.raises(we.UnsupportedInstructionError, match="the model is not valid for"):
             applied(replace(dot_product_of(instruction, arch).model, **changes), instruction)
         return
     engines = [name for name in ("numpy", "numba", "auto") if name == "auto" or ENGINES[name].has(product)]
-    # numba compiles for each shape of a step: a few are enough.
+    # numba compiles for each step shape: a few are sufficient.
     if changes.keys() & {"terms_per_step", "partial_sums", "k_order"}:
         engines = [name for name in engines if name != "numba"]
     for family in set(FAMILIES) & set(generators.generators_of(instruction)):
@@ -65,7 +65,7 @@ def test_every_engine_computes_an_altered_model_as_the_reference_does(mnemonic, 
 
 
 @pytest.mark.parametrize(("mnemonic", "arch"), SUBJECTS[:2], ids=lambda x: str(x))
-def test_long_k_and_batches_of_an_altered_model_are_as_the_reference_has_them(mnemonic, arch):
+def test_long_k_and_batches_of_an_altered_model_match_the_reference(mnemonic, arch):
     instruction, product = product_of(mnemonic, arch, {"fraction_bits": 12, "terms_per_step": 4})
     a, b, c, _ = generators.draw(instruction, "wide", 1, 3, 3, 3)
     a, b = np.concatenate([a, a[::-1]], 2)[:, :5], np.concatenate([b, b], 1)[:, :, :5]
@@ -73,54 +73,54 @@ def test_long_k_and_batches_of_an_altered_model_are_as_the_reference_has_them(mn
     np.testing.assert_array_equal(matmul(product, a, b, c[:, :5, :5]), wanted)
 
 
-def test_an_engine_that_lacks_a_model_says_which_has_it():
+def test_the_error_for_an_unsupported_model_names_an_engine_that_supports_it():
     _, product = product_of("m16n8k16.f32.f16.f16.f32", "sm_80", {"fraction_bits": 60})
     zeros = np.zeros((16, 16), np.uint16), np.zeros((16, 8), np.uint16), np.zeros((16, 8), np.uint32)
     for engine in ("numpy", "numba"):
-        with pytest.raises(we.UnsupportedInstructionError, match=r"has no steps of 8 .*use engine='reference'"):
+        with pytest.raises(we.UnsupportedInstructionError, match=r"not support steps of 8 .*use engine='reference'"):
             matmul(product, *zeros, engine=engine)
 
 
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"arithmetic": "integer"}, "arithmetic='integer' multiplies no f16; legal: 'aligned_sum', 'fma_chain'"),
+        ({"arithmetic": "integer"}, "arithmetic='integer' does not multiply f16; legal: 'aligned_sum', 'fma_chain'"),
         ({"rounding": "RU"}, "rounding='RU'; legal: 'RZ', 'RNE'"),
         ({"c_joins": "each_add"}, "c_joins='each_add'; legal: 'first_step', 'last_add'"),
         ({"terms_per_step": 0}, "terms_per_step=0; legal: 1 to"),
         ({"fraction_bits": -1}, "fraction_bits=-1; legal: 0 to"),
         ({"min_exponent": 5000}, "min_exponent=5000; legal: -16384 to"),
-        ({"accumulator": "s32"}, "accumulator='s32' is no floating-point format"),
-        ({"accumulator": "f16"}, "sums in f16 do not hold every c, which is f32"),
+        ({"accumulator": "s32"}, "accumulator='s32' is not a floating-point format"),
+        ({"accumulator": "f16"}, "sums in f16 do not represent every c, which is f32"),
         ({"output": "bf16"}, "output='bf16' with accumulator='f32'; legal: '' or 'e8m13'"),
-        ({"operand_format": "e4m3"}, "operand_format='e4m3' does not hold every f16"),
-        ({"operand_format": "f99"}, "operand_format='f99' is no floating-point format"),
+        ({"operand_format": "e4m3"}, "operand_format='e4m3' does not represent every f16"),
+        ({"operand_format": "f99"}, "operand_format='f99' is not a floating-point format"),
         ({"k_order": "descending"}, "k_order='descending'; legal: 'ascending', 'byte_pairs'"),
         ({"partial_sums": "dropped"}, "partial_sums='dropped'; legal"),
     ],
     ids=lambda x: str(x),
 )
-def test_a_model_that_contradicts_itself_or_the_instruction_is_refused(changes, words):
+def test_a_model_that_contradicts_itself_or_the_instruction_is_rejected(changes, words):
     ins = we.instruction("m16n8k16.f32.f16.f16.f32", arch="sm_80")
     with pytest.raises(we.UnsupportedInstructionError) as error:
         ins.with_model(replace(ins.model, **changes))
     assert words in str(error.value)
 
 
-def test_what_is_no_model_is_refused_with_the_way_to_make_one():
+def test_the_error_for_any_other_argument_explains_how_to_make_a_model():
     ins = we.instruction("m16n8k16.f32.f16.f16.f32", arch="sm_80")
-    with pytest.raises(we.UnsupportedInstructionError, match=r"a DotModel is wanted, not 24; dataclasses\.replace"):
+    with pytest.raises(we.UnsupportedInstructionError, match=r"expected a DotModel, not 24; dataclasses\.replace"):
         ins.with_model(24)
 
 
-def test_an_integer_instruction_takes_its_own_model_and_no_other():
+def test_an_integer_instruction_accepts_only_its_own_model():
     ins = we.instruction("m16n8k32.s32.s8.s8.s32", arch="sm_80")
     assert ins.with_model(ins.model).product == ins.product
     with pytest.raises(we.UnsupportedInstructionError, match="legal: 'integer'"):
         ins.with_model(we.instruction("m16n8k16.f32.f16.f16.f32", arch="sm_80").model)
 
 
-def test_registers_and_matrices_take_the_new_model_and_the_old_instruction_keeps_its_own():
+def test_registers_and_matrices_use_the_new_model_and_the_old_instruction_is_unchanged():
     ins = we.instruction("m16n8k16.f32.f16.f16.f32", arch="sm_90")
     other = ins.with_model(we.instruction("m16n8k16.f32.f16.f16.f32", arch="sm_80").model)
     A, B = np.ones((16, 16), np.float16), np.full((16, 8), 2.0**-12, np.float16)
@@ -131,14 +131,14 @@ def test_registers_and_matrices_take_the_new_model_and_the_old_instruction_keeps
     assert matrices == registers == [0x3F80000B, 0x3F800007]
 
 
-def test_compiled_code_refuses_operands_that_it_has_no_codes_for():
+def test_compiled_code_rejects_operands_without_codes():
     ins = we.instruction("m16n8k16.f32.bf16.bf16.f32", arch="sm_90")
     for name in ("tf32", "f32", "f64"):
         assert not ENGINES["numba"].has(ins.with_model(replace(ins.model, operand_format=name)).product)
     assert ENGINES["numba"].has(ins.product)
 
 
-def test_the_engine_of_a_gpu_has_the_models_of_the_table_and_no_others():
+def test_the_gpu_engine_supports_only_models_of_the_table():
     from wmma_emu.arithmetic import cupy_engine
 
     ins = we.instruction("m16n8k32.f32.e4m3.e4m3.f32", arch="sm_90")
@@ -152,13 +152,13 @@ def test_the_engine_of_a_gpu_has_the_models_of_the_table_and_no_others():
     [("rounding", "RZ"), ("output", "f64"), ("k_order", "byte_pairs"), ("partial_sums", "added"),
      ("fraction_bits", 3), ("min_exponent", 5)],
 )  # fmt: skip
-def test_a_chain_refuses_what_aligned_sums_alone_have(name, value):
+def test_a_chain_rejects_parameters_of_aligned_sums(name, value):
     ins = we.instruction("m16n8k16.f64.f64.f64.f64", arch="sm_90")
-    with pytest.raises(we.UnsupportedInstructionError, match=f"{name}={value!r} means nothing for a chain"):
+    with pytest.raises(we.UnsupportedInstructionError, match=f"{name}={value!r} has no effect on a chain"):
         ins.with_model(replace(ins.model, **{name: value}))
 
 
-def test_an_altered_model_says_so_and_claims_no_measurement():
+def test_an_altered_model_has_the_status_altered_and_no_measurement():
     ins = we.instruction("m16n8k16.f32.f16.f16.f32", arch="sm_90")
     other = ins.with_model(replace(ins.model, fraction_bits=3))
     assert (other.model.status, other.model.source) == ("altered", "no chip is known to compute so")
@@ -181,9 +181,9 @@ NVF4 = "m16n8k64.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue4m
     ("mnemonic", "changes", "words"),
     [
         (MXF4, {"scaling": ""}, "scaling='', but the instruction has block scales; legal: 'exponents', 'groups'"),
-        (MXF4, {"group_terms": 0}, "group_terms=0; legal are the divisors of 32, which share scales"),
-        (MXF4, {"group_terms": 64}, "group_terms=64; legal are the divisors of 32"),
-        (MXF4, {"terms_per_step": 24}, "terms_per_step=24 are no whole groups; legal: multiples of 16"),
+        (MXF4, {"group_terms": 0}, "group_terms=0; legal: the divisors of 32 products, which share scales"),
+        (MXF4, {"group_terms": 64}, "group_terms=64; legal: the divisors of 32 products"),
+        (MXF4, {"terms_per_step": 24}, "terms_per_step=24 with groups; legal: multiples of 16"),
         (MXF4, {"k_order": "byte_pairs"}, "k_order='byte_pairs' with groups; legal: 'ascending'"),
         (MXF4, {"operand_format": "f16"}, "operand_format='f16' with block scales; legal: ''"),
         (MXF4, {"scaling": "exponents"}, "group_terms=16 without groups; legal: 0"),
@@ -199,7 +199,7 @@ NVF4 = "m16n8k64.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue4m
     ],
     ids=lambda x: str(x)[:40],
 )  # fmt: skip
-def test_models_whose_block_scales_contradict_the_instruction_are_refused(mnemonic, changes, words):
+def test_models_whose_block_scales_contradict_the_instruction_are_rejected(mnemonic, changes, words):
     row = lookup(mnemonic)
     with pytest.raises(we.UnsupportedInstructionError) as error:
         applied(replace(model_for(row, "sm_120"), **changes), row)
@@ -207,7 +207,7 @@ def test_models_whose_block_scales_contradict_the_instruction_are_refused(mnemon
 
 
 @pytest.mark.parametrize("name", ["group_terms", "terms_per_step", "fraction_bits", "min_exponent"])
-def test_counts_are_integers_and_not_numbers_that_are_equal_to_some(name):
+def test_counts_must_be_integers_and_not_just_equal_to_integers(name):
     row = lookup(MXF4)
     model = model_for(row, "sm_120")
     value = getattr(model, name)
@@ -224,7 +224,7 @@ def test_counts_are_integers_and_not_numbers_that_are_equal_to_some(name):
      {"fraction_bits": 60}],
     ids=str,
 )  # fmt: skip
-def test_altered_models_with_block_scales_compute_alike_in_every_engine_that_has_them(changes):
+def test_altered_models_with_block_scales_give_the_same_bits_in_every_engine(changes):
     row = lookup(MXF4)
     product = applied(replace(model_for(row, "sm_120"), **changes), row)
     operands = scaled_operands(product, np.random.default_rng(6), 5, 5)

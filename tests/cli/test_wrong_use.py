@@ -377,9 +377,9 @@ def test_a_full_disk_is_reported_in_the_systems_words_and_leaves_no_part_of_a_fi
 
 
 def test_memory_that_no_machine_has_is_one_line_with_the_limit(run, here, monkeypatch):
-    monkeypatch.setattr("wmma_emu.formats.room.memory_of_machine", lambda: 16)
+    monkeypatch.setattr("wmma_emu.formats.memory_limit.memory_of_machine", lambda: 16)
     status, out, err = run("gemm", "a.npy", "b.npy", "-o", "d.npy")
     assert (status, out) == (2, "") and "not enough memory" not in err
     assert re.fullmatch(
-        r"wmma-emu: error: D of shape \(.*\) takes 1 GiB, and this machine has .* take a part .*\n", err
+        r"wmma-emu: error: D of shape \(.*\) takes 1 GiB, and this machine has .* process it in parts\n", err
     )

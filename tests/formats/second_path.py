@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the formats mean, a second time: fractions and tables of values, with nothing taken from the package."""
+"""An independent definition of the formats: fractions and tables of values, without the package's code."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -13,7 +13,7 @@ RULES = ("ieee", "infinity", "saturate")
 
 @dataclass(frozen=True)
 class Row:
-    """exponent bits, fraction bits, bias; what the highest exponent means; sign; unread bits; canonical NaN."""
+    """A format: exponent bits, fraction bits, bias, meaning of the top exponent, sign, ignored bits, canonical NaN."""
 
     name: str
     e: int
@@ -26,7 +26,7 @@ class Row:
 
     @property
     def max_code(self):
-        """Code of the largest finite magnitude, without the unread low bits."""
+        """Return the code of the largest finite magnitude, without the ignored low bits."""
         codes = 1 << (self.e + self.m)
         return {"ieee": codes - (1 << self.m), "one_nan": codes - 1, "finite": codes}[self.top] - 1
 
@@ -57,7 +57,7 @@ INTEGERS = {"s32": (32, True), "s8": (8, True), "u8": (8, False), "s4": (4, True
 
 
 def magnitude(code, row):
-    """Value of a magnitude code; beyond ``max_code`` it goes on as if the exponent had no end."""
+    """Return the value of a magnitude code; above ``max_code`` as if the exponent were unbounded."""
     biased, fraction = code >> row.m, code & ((1 << row.m) - 1)
     if row.name == "ue8m0":
         return Fraction(2) ** (code - row.bias)
@@ -67,7 +67,7 @@ def magnitude(code, row):
 
 
 def value(bits, row):
-    """Value of a pattern: (sign, Fraction), or (sign, "nan"), (sign, "inf")."""
+    """Return the value of a pattern: (sign, Fraction), or (sign, "nan"), (sign, "inf")."""
     sign = int(bool(bits & row.sign_bit))
     code = (bits >> row.low) & ((1 << (row.e + row.m)) - 1)
     if code <= row.max_code:
@@ -76,7 +76,7 @@ def value(bits, row):
 
 
 def special(kind, sign, row, overflow="ieee"):
-    """Pattern of an infinity or NaN, or of what stands for it."""
+    """Return the pattern of an infinity or NaN, or its replacement in the format."""
     largest = row.max_code << row.low | (row.sign_bit if sign else 0)
     if kind == "nan":
         return row.nan if row.top != "finite" else row.max_code << row.low
@@ -86,7 +86,7 @@ def special(kind, sign, row, overflow="ieee"):
 
 
 def goes_up(mode, sign, comparison, odd):
-    """Whether the upper neighbour is taken; comparison is that of the value with the midpoint."""
+    """Return whether the value is rounded to the upper neighbour; ``comparison`` compares it with the midpoint."""
     return {
         "RZ": False,
         "RD": bool(sign),
@@ -122,13 +122,13 @@ def round_fraction(sign, exact, row, mode="RNE", overflow="ieee"):
 
 @cache
 def table(name):
-    """Float64 values of all magnitude codes up to the one after the largest."""
+    """Return the float64 values of all magnitude codes up to the one after the largest."""
     row = ROWS[name]
     return np.array([float(magnitude(code, row)) for code in range(row.max_code + 2)])
 
 
 def round_array(values, name, mode, overflow):
-    """Round finite float64 values by bisection in the table, as `round_fraction` does."""
+    """Round finite float64 values by bisection in the table, like `round_fraction`."""
     row, t = ROWS[name], table(name)
     size = np.abs(values)
     sign = np.signbit(values) & row.signed
@@ -155,7 +155,7 @@ def round_array(values, name, mode, overflow):
 
 
 def interesting_values(name):
-    """All values of a format, the midpoints between them, the float64 on either side of all those, both signs."""
+    """Return the values of a format, their midpoints, and the adjacent float64 numbers of each, with both signs."""
     t = table(name)
     points = np.concatenate([t, (t[:-1] + t[1:]) / 2, t[-1:] * 1.5, t[-1:] * 2, t[-1:] * 2**20])
     if name == "ue8m0":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What counts as an integer; what counts as an array is tested with the dtypes."""
+"""The objects that are read as integers; arrays are tested with the dtypes."""
 
 import enum
 
@@ -15,7 +15,7 @@ from wmma_emu.warp.shuffle import shuffled
 
 
 class Index:
-    """An integer of the user's own, or one that raises."""
+    """A user-defined integer, or one that raises."""
 
     def __init__(self, value):
         self.value = value
@@ -33,7 +33,7 @@ class Member(enum.IntEnum):
 @pytest.mark.parametrize(
     "given", [3, np.int8(3), np.uint64(3), np.array(3), Index(3), Member.three, Lanes(np.full(32, 3))], ids=type
 )
-def test_whatever_has_an_index_is_an_integer(given):
+def test_an_object_with_an_index_method_is_an_integer(given):
     assert integer_of(given) == 3
 
 
@@ -46,11 +46,11 @@ NO_INTEGERS = [True, np.True_, 3.0, np.float64(3), "3", None, [3], np.array([3])
 
 
 @pytest.mark.parametrize("given", NO_INTEGERS, ids=type)
-def test_anything_else_is_none_bools_too(given):
+def test_anything_else_is_none_including_bools(given):
     assert integer_of(given) is None
 
 
-def test_an_error_of_the_package_passes_through_and_no_other():
+def test_only_an_error_of_the_package_propagates():
     with pytest.raises(DivergenceError, match="lane"):
         integer_of(Lanes(np.arange(32)))
     with pytest.raises(we.OutOfBoundsError, match="far away"):
@@ -76,10 +76,10 @@ USES = {
 
 @pytest.mark.parametrize("use", USES)
 @pytest.mark.parametrize("given", [True, 1.0, "1", None, Index(RuntimeError("no"))], ids=type)
-def test_every_integer_of_a_user_is_read_that_way(use, given):
+def test_integer_arguments_accept_any_object_with_an_index_method(use, given):
     with pytest.raises(
         (we.FragmentMismatchError, we.UnsupportedInstructionError),
-        match=r"not an integer|expected an integer|is an integer|the width of a shuffle is",
+        match=r"not an integer|expected an integer|is an integer|expected an integer|the width of a shuffle is",
     ):
         USES[use](given)
 

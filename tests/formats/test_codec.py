@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Decoding and encoding, of every code, against two other paths."""
+"""Decoding and encoding of every code, against two independent implementations."""
 
 from fractions import Fraction
 
@@ -62,13 +62,13 @@ def all_codes(name):
 
 
 def bits_of(values):
-    """Float64 patterns, all NaNs made one."""
+    """Return float64 patterns with all NaNs replaced by one."""
     return np.where(np.isnan(values), np.uint64(0x7FF8 << 48), np.asarray(values, np.float64).view(np.uint64))
 
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("name", NARROW)
-def test_every_code_decodes_to_the_fraction_that_its_fields_say(name):
+def test_every_code_decodes_to_the_fraction_given_by_its_fields(name):
     kinds = {"nan": np.nan, "inf": np.inf}
     want = []
     for code in all_codes(name):
@@ -81,7 +81,7 @@ def test_every_code_decodes_to_the_fraction_that_its_fields_say(name):
 @pytest.mark.exhaustive
 @pytest.mark.oracle
 @pytest.mark.parametrize("name", GFLOAT)
-def test_every_code_decodes_as_gfloat_says(name):
+def test_every_code_decodes_as_in_gfloat(name):
     codes = all_codes(name)
     want = gfloat.decode_ndarray(GFLOAT[name], codes.astype(np.int64))
     assert np.array_equal(bits_of(decode(codes, format_of(name))), bits_of(want))
@@ -90,7 +90,7 @@ def test_every_code_decodes_as_gfloat_says(name):
 @pytest.mark.exhaustive
 @pytest.mark.oracle
 @pytest.mark.parametrize("name", ML_DTYPES)
-def test_every_code_decodes_as_ml_dtypes_says(name):
+def test_every_code_decodes_as_in_ml_dtypes(name):
     codes = all_codes(name)
     with np.errstate(invalid="ignore"):  # its signalling NaNs
         want = codes.view(ML_DTYPES[name]).astype(np.float64)
@@ -107,7 +107,7 @@ def test_every_integer_code_decodes_to_its_value(name):
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("name", NARROW)
-def test_arrays_are_taken_apart_as_the_reference_takes_numbers_apart(name):
+def test_arrays_are_unpacked_like_numbers_in_the_reference(name):
     fmt = format_of(name)
     u = unpack(all_codes(name), fmt)
     for code in range(1 << fmt.bits):
@@ -119,7 +119,7 @@ def test_arrays_are_taken_apart_as_the_reference_takes_numbers_apart(name):
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("name", NARROW)
-def test_every_value_midpoint_and_neighbour_encodes_as_the_table_says(name):
+def test_every_value_midpoint_and_neighbour_encodes_as_in_the_table(name):
     values = interesting_values(name)
     for mode in MODES:
         for rule in RULES:
@@ -131,7 +131,7 @@ def test_every_value_midpoint_and_neighbour_encodes_as_the_table_says(name):
 @pytest.mark.exhaustive
 @pytest.mark.oracle
 @pytest.mark.parametrize("name", GFLOAT)
-def test_every_value_midpoint_and_neighbour_encodes_as_gfloat_says(name):
+def test_every_value_midpoint_and_neighbour_encodes_as_in_gfloat(name):
     info, fmt = GFLOAT[name], format_of(name)
     values = interesting_values(name)
     if name == "ue8m0":  # gfloat gives zero and negative numbers other codes, and rounds ties to even exponents
@@ -153,7 +153,7 @@ def test_every_value_midpoint_and_neighbour_encodes_as_gfloat_says(name):
 
 @pytest.mark.sweep(keep=1 / 2)
 @pytest.mark.parametrize("name", NARROW)
-def test_the_reference_and_both_second_paths_round_alike(name):
+def test_the_reference_and_both_independent_paths_round_alike(name):
     fmt, row = format_of(name), ROWS[name]
     values = interesting_values(name)
     if len(values) > 600:
@@ -182,7 +182,7 @@ def test_the_reference_and_both_second_paths_round_alike(name):
 )
 def test_any_significand_and_exponent_round_as_the_fraction_does(name, mode, rule, numbers):
     fmt = format_of(name)
-    if name not in ("f64",):  # bring the exponents to where something happens
+    if name not in ("f64",):  # limit the exponents to the range of the format
         numbers = [(s, m, e % 420 - 260) for s, m, e in numbers]
     sign, significand, exponent = (np.array(column) for column in zip(*numbers, strict=True))
     got = round_pack(sign, significand.astype(np.int64), exponent.astype(np.int64), fmt, mode, rule).tolist()
@@ -192,7 +192,7 @@ def test_any_significand_and_exponent_round_as_the_fraction_does(name, mode, rul
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_a_sticky_bit_stands_for_a_value_between_two_significands(mode):
+def test_a_sticky_bit_represents_a_value_between_two_significands(mode):
     fmt = format_of("e5m2")
     significand = np.arange(1 << 7, 1 << 8)
     for exponent in (-3, -20, -24, 8, 9):
@@ -203,7 +203,7 @@ def test_a_sticky_bit_stands_for_a_value_between_two_significands(mode):
 
 @pytest.mark.parametrize("name", ROWS)
 @pytest.mark.parametrize("rule", RULES)
-def test_infinities_and_nan_become_what_stands_for_them(name, rule):
+def test_infinities_and_nan_become_their_replacements(name, rule):
     got = encode(np.array([np.inf, -np.inf, np.nan, -np.nan]), format_of(name), "RZ", rule).tolist()
     kinds = (("inf", 0), ("inf", 1), ("nan", 0), ("nan", 1))
     assert got == [special(kind, sign if ROWS[name].signed else 0, ROWS[name], rule) for kind, sign in kinds]
@@ -238,7 +238,7 @@ def test_infinities_and_nan_become_what_stands_for_them(name, rule):
         ("f16", 65519.99, "RNE", "ieee", 0x7BFF),
     ],
 )
-def test_row_encodes(name, given, mode, rule, bits):
+def test_one_value_encodes_to_known_bits(name, given, mode, rule, bits):
     assert hex(int(encode(np.float64(given), format_of(name), mode, rule))) == hex(bits)
 
 
@@ -271,12 +271,12 @@ def test_shape_strides_and_byte_order_do_not_matter():
 
 
 @pytest.mark.parametrize("values", [np.arange(3), [1, 2], np.array([1.0], np.complex128), np.array(["1"]), None])
-def test_encode_refuses_what_is_not_a_float(values):
+def test_encode_rejects_values_that_are_not_floats(values):
     with pytest.raises(FragmentMismatchError, match="encode takes float64"):
         encode(values, format_of("f16"))
 
 
-def test_unknown_names_are_refused():
+def test_unknown_names_are_rejected():
     one = np.ones(1)
     with pytest.raises(UnsupportedInstructionError, match="no rounding 'RN'; the roundings are RNE"):
         encode(one, format_of("f16"), "RN")
@@ -304,12 +304,12 @@ def test_the_table_agrees_with_the_second_path():
 
 @pytest.mark.parametrize("read", [decode, unpack])
 @pytest.mark.parametrize("given", [[1], None, 1, "1", np.ones(2), np.array([-1], np.int16), np.array([True])])
-def test_what_is_no_unsigned_array_is_no_pattern(read, given):
+def test_only_unsigned_arrays_are_accepted_as_patterns(read, given):
     with pytest.raises(FragmentMismatchError, match="f16 patterns are unsigned integers of NumPy, such as uint16, not"):
         read(given, format_of("f16"))
 
 
 @pytest.mark.parametrize("given", [[[1.0], [1.0, 2.0]], np.ma.array([1.0], mask=True), None, "1", [1 + 2j]])
-def test_what_is_no_array_of_floats_is_not_encoded(given):
+def test_only_arrays_of_floats_are_encoded(given):
     with pytest.raises(FragmentMismatchError):
         encode(given, format_of("f16"))

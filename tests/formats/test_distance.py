@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The distance in units in the last place: against an enumeration of each small format, and at the edges of f64."""
+"""The distance in units in the last place: against an enumeration of each small format, and at the limits of f64."""
 
 import numpy as np
 import pytest
@@ -15,14 +15,14 @@ SMALL = [fmt for fmt in FORMATS.values() if fmt.bits <= 8]
 def test_distances_of_all_pairs_are_differences_of_ranks(fmt):
     codes = np.arange(1 << fmt.bits, dtype=np.uint64).astype(fmt.storage)
     values = decode(codes, fmt)
-    numbers = np.unique(values[~np.isnan(values)])  # -0 and +0 are one number
+    numbers = np.unique(values[~np.isnan(values)])  # -0 and +0 are equal
     if fmt.kind != "float":
         np.testing.assert_array_equal(np.diff(numbers), 1)
     found = ulp_distance(codes[:, None], codes[None], fmt)
     for i, x in enumerate(values):
         for j, y in enumerate(values):
             if np.isnan(x) or np.isnan(y):
-                # ue4m3 does not read its top bit.
+                # ue4m3 ignores its top bit.
                 same = i == j or (fmt.name == "ue4m3" and (i ^ j) == 0x80)
                 assert int(found[i, j]) == (0 if same else NOT_COMPARABLE)
             else:
@@ -42,25 +42,25 @@ def test_neighbours_of_a_16_bit_format_are_one_apart(name):
 
 
 @pytest.mark.parametrize("name", ["f32", "f64"])
-def test_the_longest_way_is_from_infinity_to_infinity_and_does_not_overflow(name):
+def test_the_largest_distance_is_from_infinity_to_infinity_and_does_not_overflow(name):
     fmt = format_of(name)
     ends = np.array([fmt.infinity, fmt.infinity | fmt.sign_mask], np.uint64).astype(fmt.storage)
     assert int(ulp_distance(ends[:1], ends[1:], fmt)[0]) == 2 * fmt.infinity
     assert int(ulp_distance(ends[:1], ends[1:], fmt)[0]) < NOT_COMPARABLE
 
 
-def test_nan_is_no_distance_from_itself_and_from_nothing_else():
+def test_nan_has_distance_0_from_itself_and_is_not_comparable_to_anything_else():
     x = np.array([0x7FFF_FFFF, 0x7FFF_FFFF, 0x7FC0_0000, 0x7F80_0000], np.uint32)
     y = np.array([0x7FFF_FFFF, 0x7FC0_0000, 0xFFC0_0000, 0x7FC0_0000], np.uint32)
     assert [int(d) for d in ulp_distance(x, y, "f32")] == [0, *[NOT_COMPARABLE] * 3]
 
 
-def test_bits_that_tf32_does_not_read_do_not_count():
+def test_bits_that_tf32_ignores_do_not_count():
     x, y = np.array([0x3F80_1FFF, 0x3F80_2000], np.uint32), np.array([0x3F80_0000], np.uint32)
     np.testing.assert_array_equal(ulp_distance(x, y, "tf32"), [0, 1])
 
 
-def test_zeros_of_both_signs_are_one_number():
+def test_zeros_of_both_signs_are_equal():
     assert int(ulp_distance(np.array([1 << 63], np.uint64), np.array([0], np.uint64), "f64")[0]) == 0
 
 
@@ -69,14 +69,14 @@ def test_single_patterns_have_a_distance_too():
 
 
 @pytest.mark.parametrize("wrong", [np.zeros(2), np.zeros(2, np.int32), [1, 2], 5, None])
-def test_what_is_no_array_of_patterns_is_refused(wrong):
+def test_arguments_that_are_not_arrays_of_patterns_are_rejected(wrong):
     with pytest.raises(FragmentMismatchError, match="patterns as unsigned integers"):
         ulp_distance(wrong, np.zeros(2, np.uint32), "f32")
     with pytest.raises(FragmentMismatchError, match="y holds"):
         ulp_distance(np.zeros(2, np.uint32), wrong, "f32")
 
 
-def test_shapes_that_do_not_broadcast_and_formats_that_do_not_exist_are_refused():
+def test_shapes_that_do_not_broadcast_and_unknown_formats_are_rejected():
     with pytest.raises(FragmentMismatchError, match=r"x has shape \(2,\) and y \(3,\)"):
         ulp_distance(np.zeros(2, np.uint32), np.zeros(3, np.uint32), "f32")
     with pytest.raises(UnsupportedInstructionError, match="f17"):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""What comes in as another library's array goes out as one: the rule, on a library of this file's own.
+"""Operands of another library give results of that library: the rule, for a library defined in this file.
 
-tests/test_torch.py and tests/test_jax.py try the two that have rows, where they are installed.
+tests/test_torch.py and tests/test_jax.py test the two supported libraries if they are installed.
 """
 
 import sys
@@ -22,7 +22,7 @@ B = (np.arange(-40, 24).reshape(16, 4) / 4).astype(ml_dtypes.bfloat16)
 
 
 class Boxed:
-    """An array in a box, which NumPy cannot open."""
+    """An array in a box, which NumPy cannot read."""
 
     def __init__(self, data):
         self.data = data
@@ -30,7 +30,7 @@ class Boxed:
 
 
 class Foreign(Boxed):
-    """The same, of another library."""
+    """A box of another library."""
 
 
 def opened(array, name):
@@ -41,7 +41,7 @@ def opened(array, name):
 
 @pytest.fixture(autouse=True)
 def boxes(monkeypatch):
-    """Two libraries of boxes, one of which has no dtype for FP4."""
+    """Register two libraries of boxes, one without a dtype for FP4."""
     first = Library("boxes", "Boxed", opened, lambda x: Boxed(x.view(np.uint8) if x.dtype.name[:6] == "float4" else x))
     other = Library("crates", "Foreign", opened, Foreign)
     monkeypatch.setitem(sys.modules, "crates", types.SimpleNamespace(Foreign=Foreign))
@@ -55,7 +55,7 @@ def same(box, expected):
     assert_bits_equal(box.data, expected)
 
 
-def test_a_function_of_numpy_arrays_takes_boxes_and_gives_one_back():
+def test_a_function_of_numpy_arrays_accepts_boxes_and_returns_one():
     seen = []
 
     @takes_tensors
@@ -70,13 +70,13 @@ def test_a_function_of_numpy_arrays_takes_boxes_and_gives_one_back():
     assert both(A, B)[0] is A and seen[3:] == [np.ndarray, np.ndarray, type(None)]
 
 
-def test_operands_of_two_libraries_are_refused():
+def test_operands_of_two_libraries_are_rejected():
     message = "A is an array of boxes and B one of crates, .* or B as a NumPy array"
     with pytest.raises(FragmentMismatchError, match=message):
         we.gemm(Boxed(A), Foreign(B))
 
 
-def test_what_cannot_be_read_is_called_by_its_name():
+def test_the_error_for_an_unreadable_operand_contains_its_name():
     for call in (lambda x: we.gemm(A, B, bias=x), lambda x: we.gemm(A, B, None, bias=x)):
         with pytest.raises(FragmentMismatchError, match="bias is an empty box"):
             call(Boxed(types.SimpleNamespace(shape=(4,))))
@@ -103,13 +103,13 @@ def without_boxes(x):
 
 @pytest.mark.filterwarnings("ignore::wmma_emu.UnverifiedModelWarning")
 @pytest.mark.parametrize("name", GEMMS)
-def test_gemm_gives_the_bits_of_numpy_arrays_in_a_box_whichever_operand_is_in_one(name):
+def test_gemm_returns_the_bits_of_numpy_arrays_in_a_box_whichever_operand_is_in_one(name):
     args, keywords = GEMMS[name]
     plain = {key: without_boxes(x) for key, x in keywords.items()}
     same(we.gemm(*args, **keywords), we.gemm(*map(without_boxes, args), **plain))
 
 
-def test_instructions_registers_and_their_matrices_come_back_in_boxes():
+def test_instructions_return_registers_and_matrices_in_boxes():
     ins = we.instruction("m16n8k16.f32.bf16.bf16.f32", arch="h100")
     a, b = np.tile(A, (4, 1)), np.tile(B, (1, 2))
     expected = ins(a, b)
@@ -124,7 +124,7 @@ def test_instructions_registers_and_their_matrices_come_back_in_boxes():
         same(box, array)
 
 
-def test_comparisons_and_reports_have_results_in_boxes_and_say_the_same():
+def test_comparisons_and_reports_have_results_in_boxes_and_are_otherwise_the_same():
     compared, plain = (we.compare_archs(x, B, archs=["a100", "h100"]) for x in (Boxed(A), A))
     same(compared.results["sm_90"], plain.results["sm_90"])
     assert str(compared) == str(plain) and compared.worst("h100") == plain.worst("h100")
@@ -136,7 +136,7 @@ def test_comparisons_and_reports_have_results_in_boxes_and_say_the_same():
 
 
 @pytest.mark.parametrize("name", ["mxfp8_e4m3", "mxfp4_e2m1", "mxfp6_e2m3", "nvfp4"])
-def test_what_quantise_returns_is_in_boxes_and_is_worth_the_same(name):
+def test_quantise_returns_boxes_with_the_same_values(name):
     x = np.linspace(-3, 5, 128, dtype=np.float32).reshape(2, 64)
     boxed, plain = we.quantise.quantise(Boxed(x), name), we.quantise.quantise(x, name)
     patterns = plain.elements.dtype.name == "float4_e2m1fn"
@@ -158,7 +158,7 @@ def test_quantised_boxes_are_operands():
         same(we.gemm(boxed, b, arch="sm_120"), we.gemm(a, b, arch="sm_120"))
 
 
-def test_a_library_that_nobody_imported_has_made_nothing(monkeypatch, boxes):
+def test_arrays_belong_to_a_library_only_if_it_is_imported(monkeypatch, boxes):
     assert library_of(Boxed(A)) is boxes and library_of(A) is None and library_of(None) is None
     monkeypatch.delitem(sys.modules, "boxes")
     assert library_of(Boxed(A)) is None

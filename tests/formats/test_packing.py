@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Elements and registers."""
+"""Packing of elements into registers and unpacking."""
 
 import numpy as np
 import pytest
@@ -35,7 +35,7 @@ def test_the_first_element_is_in_the_lowest_bits(name, elements, words):
 
 @pytest.mark.parametrize("name", FORMATS)
 @pytest.mark.parametrize("rest", [(), (32,), (2, 3, 32), (0, 32)])
-def test_unpacking_undoes_packing_with_any_batch_between_registers_and_lanes(name, rest):
+def test_unpacking_inverts_packing_with_any_batch_between_registers_and_lanes(name, rest):
     fmt = format_of(name)
     for registers in (0, 1, 4):
         elements = random_elements(fmt, (registers * elements_per_register(fmt), *rest))
@@ -51,7 +51,7 @@ def test_strides_do_not_matter():
     assert np.array_equal(pack_words(elements.T, fmt), pack_words(elements.T.copy(), fmt))
 
 
-def test_what_does_not_fill_registers_is_refused():
+def test_elements_that_do_not_fill_registers_are_rejected():
     f16, s4 = format_of("f16"), format_of("s4")
     with pytest.raises(FragmentMismatchError, match="2 elements of f16 fill a register"):
         pack_words(np.zeros(3, np.uint16), f16)
@@ -66,7 +66,7 @@ def test_what_does_not_fill_registers_is_refused():
 
 
 @pytest.mark.parametrize(("name", "count"), [("s4", 2), ("u4", 2), ("e2m1", 2), ("b1", 8)])
-def test_packed_bytes_open_along_either_axis(name, count):
+def test_packed_bytes_are_unpacked_along_either_axis(name, count):
     fmt = format_of(name)
     packed = np.random.default_rng(1).integers(0, 256, (3, 4, 5), np.uint8)
     along_rows, along_columns = unpack_axis(packed, fmt, -1), unpack_axis(packed, fmt, -2)

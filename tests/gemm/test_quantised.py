@@ -109,7 +109,7 @@ def test_one_made_by_hand_is_read_as_dequantise_reads_it():
     a, b = pair("nvfp4")
     by_hand = BlockScaled(a.elements, a.scales, a.block_format, -1, float(a.tensor_scale))
     np.testing.assert_array_equal(raw(we.gemm(by_hand, b, arch="sm_120")), raw(we.gemm(a, b, arch="sm_120")))
-    with pytest.raises(MISMATCH, match=r"tensor_scale=0\.1 is no float32"):
+    with pytest.raises(MISMATCH, match=r"tensor_scale=0\.1 is not a float32"):
         we.gemm(BlockScaled(a.elements, a.scales, a.block_format, 1, 0.1), b, arch="sm_120")
 
 

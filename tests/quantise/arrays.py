@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the tests of the room quantise: blocks of every exponent, and formats with what their tables say of them."""
+"""Inputs of the tests of this package: blocks of every exponent, and formats with the values in their tables."""
 
 import ml_dtypes
 import numpy as np
@@ -13,11 +13,11 @@ LARGEST = dict(zip(MX, (448.0, 57344.0, 28.0, 7.5, 6.0, 127 / 64), strict=True))
 FRACTION_BITS = dict(zip(MX, (3, 2, 2, 3, 1, 6), strict=True))
 
 BF16 = np.arange(0x7F80, dtype=np.uint16).view(ml_dtypes.bfloat16)
-"""Every finite bfloat16 that is not negative: every exponent of float32, its subnormal numbers included."""
+"""Every finite non-negative bfloat16: every exponent of float32, including its subnormal numbers."""
 
 
 def spread(seed, shape, low=-140, high=120, dtype=np.float32):
-    """Numbers of all signs and exponents; those of one row lie within 2**20 of each other."""
+    """Return numbers of all signs and exponents; the numbers of one row are within 2**20 of each other."""
     random = np.random.RandomState(seed)
     exponent = random.randint(low, high, (*shape[:-1], 1)) + random.randint(-20, 1, shape)
     return np.ldexp(random.uniform(-2, 2, shape), exponent).astype(dtype)

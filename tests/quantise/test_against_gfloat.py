@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""gfloat's block formats say the same: every element under every scale, and blocks of every kind of number."""
+"""Comparison with gfloat's block formats: every element with every scale, and blocks of every kind of number."""
 
 import ml_dtypes
 import numpy as np
@@ -26,7 +26,7 @@ MODES = {
 
 
 def same(a, b):
-    """Equal bits, any NaN being equal to any other; -0 is not +0."""
+    """Return whether bits are equal, where all NaNs are equal and -0 differs from +0."""
     a, b = np.asarray(a, np.float64), np.asarray(b, np.float64)
     return bool(((a.view(np.uint64) == b.view(np.uint64)) | (np.isnan(a) & np.isnan(b))).all())
 
@@ -40,7 +40,7 @@ def test_the_table_has_every_block_format_of_gfloat_with_its_size():
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("name", MX)
-def test_every_element_under_every_scale_is_worth_what_gfloat_says(name):
+def test_every_element_with_every_scale_has_the_value_that_gfloat_computes(name):
     codes = np.arange(1 << BLOCKS[name].element_bits, dtype=np.uint8)
     padded = np.resize(codes, -(-len(codes) // 32) * 32)
     for scale in range(256):
@@ -49,7 +49,7 @@ def test_every_element_under_every_scale_is_worth_what_gfloat_says(name):
 
 
 def by_gfloat(blocks, name, mode="RNE"):
-    """Scale and elements of float64 blocks, as ``gfloat.quantize_block`` makes them, but for the loop over elements."""
+    """Return scale and elements of float64 blocks as in ``gfloat.quantize_block``, without its loop over elements."""
     block = BLOCKS[name]
     scales = np.array([gfloat.compute_scale_amax(block.etype.emax, x) for x in blocks])
     rounded = gfloat.round_ndarray(block.etype, blocks / scales[:, None], MODES[mode], sat=True)
@@ -67,7 +67,7 @@ def check(blocks, name, mode="RNE"):
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("name", MX)
-def test_every_bfloat16_beside_numbers_of_its_size_is_quantised_as_gfloat_does(name):
+def test_every_bfloat16_in_a_block_of_similar_numbers_is_quantised_as_in_gfloat(name):
     signed = np.where(np.arange(len(BF16)) % 3 == 0, -BF16.astype(np.float64), BF16.astype(np.float64))
     signed = np.resize(signed, -(-len(signed) // 32) * 32)
     check(signed.reshape(-1, 32).astype(ml_dtypes.bfloat16), name)
@@ -77,12 +77,12 @@ def test_every_bfloat16_beside_numbers_of_its_size_is_quantised_as_gfloat_does(n
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("name", MX)
-def test_blocks_of_float32_are_quantised_as_gfloat_does_in_every_rounding(name, mode):
+def test_blocks_of_float32_are_quantised_as_in_gfloat_in_every_rounding(name, mode):
     check(spread(3, (200, 32)), name, mode)
 
 
 @pytest.mark.parametrize("name", MX)
-def test_whole_blocks_go_through_gfloat_s_own_function(name):
+def test_whole_blocks_match_the_gfloat_function_for_blocks(name):
     blocks = spread(4, (12, 32), dtype=np.float64)
     blocks[0] = 0
     theirs = [gfloat.quantize_block(BLOCKS[name], x, gfloat.compute_scale_amax) for x in blocks]
@@ -91,7 +91,7 @@ def test_whole_blocks_go_through_gfloat_s_own_function(name):
 
 
 @pytest.mark.parametrize("name", MX)
-def test_any_scale_and_elements_come_out_of_gfloat_s_encoder(name):
+def test_any_scale_and_elements_match_the_gfloat_encoder(name):
     block = BLOCKS[name]
     for exponent in (-127, -1, 0, 127):
         scaled = np.array([0.3, -0.7, 1.0, -block.etype.max, block.etype.max, 1.5, 1e-9, -1.25] * 4)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The blocked order is a bijection, and CUTLASS's: its layout of one tile is evaluated here a second time."""
+"""The blocked order is a bijection and matches CUTLASS: its layout of one tile is evaluated independently."""
 
 import ml_dtypes
 import numpy as np
@@ -10,8 +10,8 @@ from wmma_emu.quantise import blocked_offset, from_blocked, quantise, to_blocked
 
 SHAPES = [(128, 4), (1, 1), (32, 4), (128, 8), (256, 4), (129, 5), (300, 9), (4, 130), (0, 4), (8, 0)]
 
-# CUTLASS, Sm1xxBlockScaledConfig, of scales that lie along k: the row is ((32, 4), tiles), the scale (4, tiles), with
-# the strides ((16, 4), ...) and (1, 512); tiles of rows follow after all of k.
+# CUTLASS, Sm1xxBlockScaledConfig, for scales along k: the row is ((32, 4), tiles), the scale (4, tiles), with
+# the strides ((16, 4), ...) and (1, 512); tiles of rows are ordered after k.
 ATOM_SHAPE, ATOM_STRIDE = (32, 4, 4), (16, 4, 1)
 
 
@@ -24,7 +24,7 @@ def cute_offset(row, column, columns):
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
-def test_every_scale_is_where_cutlass_has_it(shape):
+def test_every_scale_is_at_its_cutlass_offset(shape):
     random = np.random.RandomState(0)
     scales = random.randint(1, 256, shape).astype(np.uint8)
     blocked = to_blocked(scales)
@@ -45,7 +45,7 @@ def test_one_tile_is_a_bijection():
 
 @pytest.mark.parametrize("dtype", [np.uint8, ml_dtypes.float8_e8m0fnu, ml_dtypes.float8_e4m3fn], ids=str)
 @pytest.mark.parametrize("shape", [*SHAPES, (2, 3, 130, 5)], ids=str)
-def test_there_and_back_is_where_one_was(shape, dtype):
+def test_from_blocked_inverts_to_blocked(shape, dtype):
     scales = np.random.RandomState(1).randint(0, 127, shape).astype(np.uint8).view(dtype)
     blocked = to_blocked(scales)
     back = from_blocked(blocked, *shape[-2:])
@@ -54,7 +54,7 @@ def test_there_and_back_is_where_one_was(shape, dtype):
     assert not np.shares_memory(back, blocked)
 
 
-def test_every_matrix_of_a_batch_is_blocked_alone():
+def test_every_matrix_of_a_batch_is_blocked_separately():
     scales = np.arange(2 * 3 * 5 * 7, dtype=np.uint8).reshape(2, 3, 5, 7)
     assert (to_blocked(scales)[1, 2] == to_blocked(scales[1, 2])).all()
 
@@ -66,7 +66,7 @@ def test_strides_do_not_matter():
     assert (from_blocked(twice, 6, 130) == scales).all()
 
 
-def test_blocks_are_columns_whichever_axis_they_lie_along():
+def test_blocks_are_columns_whichever_axis_they_extend_along():
     x = np.ldexp(np.ones((64, 5), np.float32), np.arange(64)[:, None] // 32 + np.arange(5))
     ours = quantise(x, "mxfp8_e4m3", axis=0)
     assert ours.scales.shape == (2, 5)
@@ -80,18 +80,18 @@ def test_blocks_are_columns_whichever_axis_they_lie_along():
         (lambda: to_blocked(np.zeros((4, 4), np.float32)), FragmentMismatchError, "not float32"),
         (lambda: to_blocked([[1]]), FragmentMismatchError, "Python list"),
         (lambda: from_blocked(np.zeros(512, np.uint8), 129, 4), FragmentMismatchError, "1024 bytes"),
-        (lambda: from_blocked(np.zeros(512, np.uint8), -1, 4), FragmentMismatchError, "no number of rows"),
-        (lambda: from_blocked(np.zeros(512, np.uint8), 1, 1.5), FragmentMismatchError, "no number of columns"),
+        (lambda: from_blocked(np.zeros(512, np.uint8), -1, 4), FragmentMismatchError, "not a number of rows"),
+        (lambda: from_blocked(np.zeros(512, np.uint8), 1, 1.5), FragmentMismatchError, "not a number of columns"),
         (lambda: from_blocked(np.zeros(512, np.int16), 1, 1), FragmentMismatchError, "not int16"),
         (lambda: blocked_offset(0, 4, 4), OutOfBoundsError, "columns are 0 to 3"),
         (lambda: blocked_offset(-1, 0, 4), OutOfBoundsError, "rows start at 0"),
-        (lambda: blocked_offset(0.5, 0, 4), FragmentMismatchError, "no integer"),
-        (lambda: blocked_offset(2**62, 0, 4), OutOfBoundsError, "no 64-bit integer"),
+        (lambda: blocked_offset(0.5, 0, 4), FragmentMismatchError, "neither an integer"),
+        (lambda: blocked_offset(2**62, 0, 4), OutOfBoundsError, "does not fit in a 64-bit integer"),
         (lambda: blocked_offset(np.zeros(3, int), np.zeros(2, int), 4), FragmentMismatchError, "do not broadcast"),
-        (lambda: to_blocked(np.zeros(4, np.uint8)), FragmentMismatchError, r"scales\[None\] is one row"),
+        (lambda: to_blocked(np.zeros(4, np.uint8)), FragmentMismatchError, r"for one row, pass scales\[None\]"),
     ],
     ids=range(13),
 )
-def test_what_does_not_fit_is_refused(call, error, words):
+def test_invalid_shapes_and_indices_are_rejected(call, error, words):
     with pytest.raises(error, match=words):
         call()

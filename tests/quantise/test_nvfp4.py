@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""NVFP4's rules, each computed a second time: in fractions, and in NumPy's float32 with casts of ml_dtypes."""
+"""NVFP4's rules, each computed independently: in fractions, and in NumPy's float32 with casts of ml_dtypes."""
 
 from fractions import Fraction
 from itertools import combinations
@@ -89,7 +89,7 @@ def test_a_recipe_is_its_float32_operations_one_by_one(kind, recipe):
 
 
 def in_fractions(x):
-    """Every quotient exact, rounded once: tensor scale, block scales, elements."""
+    """Return tensor scale, block scales and elements, with every quotient exact and rounded once."""
     values = [[Fraction(float(v)) for v in row] for row in x]
     amax = max(abs(v) for row in values for v in row)
     tensor = Fraction(1)
@@ -118,8 +118,8 @@ def test_rne_is_the_formula_in_fractions(kind):
     assert ours.element_bits.ravel().tolist() == elements
 
 
-def test_rne_takes_float64_and_rounds_nothing_before_the_end():
-    below, above = np.nextafter(0.25, 0), np.nextafter(0.25, 1)  # float32 has 0.25 for both
+def test_rne_accepts_float64_and_rounds_only_once():
+    below, above = np.nextafter(0.25, 0), np.nextafter(0.25, 1)  # both round to 0.25 in float32
     ours = quantise(np.array([[6.0] + [0.25, below, above] * 5]), "nvfp4", tensor_scale=1.0)
     assert ours.scale_bits.tolist() == [[0x38]]
     assert ours.element_bits[0, 1:4].tolist() == [0, 0, 1]
@@ -129,7 +129,7 @@ def test_rne_takes_float64_and_rounds_nothing_before_the_end():
 
 
 @pytest.mark.parametrize("rule", NVFP4_RULES)
-def test_a_scale_and_elements_that_are_representable_stay_as_they_are(rule):
+def test_representable_scales_and_elements_are_unchanged(rule):
     x = INPUTS["grid"]
     ours = quantise(x[:, :16][:, :8], "nvfp4", rule=rule, pad=True, tensor_scale=1.0)
     assert ours.scale_bits.ravel().tolist() == [0x38] * 3
@@ -138,7 +138,7 @@ def test_a_scale_and_elements_that_are_representable_stay_as_they_are(rule):
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("rule", NVFP4_RULES)
-def test_every_block_scale_is_the_cast_of_the_sixth_of_the_largest(rule):
+def test_every_block_scale_is_the_cast_of_a_sixth_of_the_largest_magnitude(rule):
     codes = np.arange(0x7F, dtype=np.uint8)
     values = codes.view(ml_dtypes.float8_e4m3fn).astype(F)
     blocks = np.zeros((len(values), 16), F)
@@ -148,7 +148,7 @@ def test_every_block_scale_is_the_cast_of_the_sixth_of_the_largest(rule):
 
 
 @pytest.mark.exhaustive
-def test_every_element_under_every_scale_is_their_product():
+def test_every_element_with_every_scale_is_their_product():
     scales = np.arange(0x80, dtype=np.uint8)[:, None]
     values = dequantise(np.tile(np.arange(16, dtype=np.uint8), (0x80, 1)), scales, "nvfp4", tensor_scale=F(0.1))
     e2m1 = np.arange(16, dtype=np.uint8).view(ml_dtypes.float4_e2m1fn).astype(np.float64)
@@ -157,14 +157,14 @@ def test_every_element_under_every_scale_is_their_product():
     assert np.isnan(values[0x7F]).all()
 
 
-def test_no_recipe_is_another():
+def test_no_two_recipes_are_equal():
     x = np.random.RandomState(0).randint(-896, 897, (256, 256)).astype(F)
     bits = [quantise(x, "nvfp4", rule=rule).element_bits for rule in NVFP4_RULES]
     assert all((one != other).any() for one, other in combinations(bits, 2))
 
 
 @pytest.mark.parametrize("rule", NVFP4_RULES)
-def test_a_given_amax_stands_for_that_of_the_tensor(rule):
+def test_a_given_amax_replaces_the_amax_of_the_tensor(rule):
     x = INPUTS["like weights"]
     alone = quantise(x[:4], "nvfp4", rule=rule, tensor_amax=np.abs(x).max())
     assert (alone.element_bits == quantise(x, "nvfp4", rule=rule).element_bits[:4]).all()
@@ -172,7 +172,7 @@ def test_a_given_amax_stands_for_that_of_the_tensor(rule):
 
 
 @pytest.mark.parametrize("rule", NVFP4_RULES)
-def test_what_is_not_finite_spoils_its_block_alone(rule):
+def test_non_finite_numbers_affect_only_their_block(rule):
     x = np.ones((3, 32), F)
     x[0, 5], x[1, 20] = np.nan, -np.inf
     ours = quantise(x, "nvfp4", rule=rule)
@@ -185,7 +185,7 @@ def test_what_is_not_finite_spoils_its_block_alone(rule):
 
 
 @pytest.mark.parametrize("rule", NVFP4_RULES)
-def test_elements_above_the_reach_of_a_given_scale_saturate(rule):
+def test_elements_above_the_range_of_a_given_scale_saturate(rule):
     ours = quantise(np.full((1, 16), -1e6, F), "nvfp4", rule=rule, tensor_scale=1.0)
     assert (ours.scale_bits.tolist(), set(ours.element_bits.ravel().tolist())) == ([[0x7E]], {0xF})
 
@@ -193,25 +193,25 @@ def test_elements_above_the_reach_of_a_given_scale_saturate(rule):
 @pytest.mark.parametrize(
     ("options", "error", "words"),
     [
-        ({"tensor_scale": 0.1}, FragmentMismatchError, "is no float32"),
+        ({"tensor_scale": 0.1}, FragmentMismatchError, "is not a float32 number"),
         ({"tensor_scale": 0}, FragmentMismatchError, "positive, finite"),
         ({"tensor_scale": np.inf}, FragmentMismatchError, "positive, finite"),
-        ({"tensor_scale": "1,0"}, FragmentMismatchError, "no number"),
-        ({"tensor_scale": np.ones(2, F)}, FragmentMismatchError, "positive, finite|no number"),
-        ({"tensor_amax": -1.0}, FragmentMismatchError, "no finite magnitude"),
-        ({"tensor_amax": 0.1, "rule": "torchao"}, FragmentMismatchError, "is no float32"),
+        ({"tensor_scale": "1,0"}, FragmentMismatchError, "not a number"),
+        ({"tensor_scale": np.ones(2, F)}, FragmentMismatchError, "positive, finite|not a number"),
+        ({"tensor_amax": -1.0}, FragmentMismatchError, "not a finite magnitude"),
+        ({"tensor_amax": 0.1, "rule": "torchao"}, FragmentMismatchError, "is not a float32 number"),
         ({"tensor_amax": 1.0, "tensor_scale": 1.0}, UnsupportedInstructionError, "pass one of them"),
         ({"rule": "floor"}, UnsupportedInstructionError, "its rules are rne, torchao, torchao_cuda, division, trans"),
     ],
     ids=lambda x: str(x)[:40] if isinstance(x, dict) else "",
 )
-def test_options_that_mean_nothing_are_refused(options, error, words):
+def test_invalid_options_are_rejected(options, error, words):
     with pytest.raises(error, match=words):
         quantise(np.ones((1, 16), F), "nvfp4", **options)
 
 
 @pytest.mark.parametrize("rule", NVFP4_RULES[1:])
-def test_float64_is_not_rounded_to_float32_in_passing(rule):
+def test_float64_is_not_silently_rounded_to_float32(rule):
     with pytest.raises(UnsupportedInstructionError, match="computes in float32, and x is float64"):
         quantise(np.ones((1, 16)), "nvfp4", rule=rule)
 
@@ -224,12 +224,12 @@ NO_NUMBERS = {
 
 @pytest.mark.parametrize("name", NO_NUMBERS)
 @pytest.mark.parametrize("option", ["tensor_scale", "tensor_amax"])
-def test_a_second_level_is_one_number_and_no_bit_of_it_is_lost(option, name):
-    with pytest.raises(FragmentMismatchError, match=f"{option}=.* is no (number|float64); pass"):
+def test_a_second_level_scale_must_be_one_exactly_represented_number(option, name):
+    with pytest.raises(FragmentMismatchError, match=f"{option}=.* is not a (number|float64 number); pass"):
         quantise(np.ones((1, 16), F), "nvfp4", **{option: NO_NUMBERS[name]})
 
 
 @pytest.mark.parametrize("number", [2, np.int64(2), 2.0, F(2), np.array(2, ">f4"), ml_dtypes.bfloat16(2)], ids=repr)
-def test_a_second_level_may_be_any_kind_of_number(number):
+def test_a_second_level_scale_may_be_any_kind_of_number(number):
     assert quantise(np.ones((1, 16), F), "nvfp4", tensor_scale=number).tensor_scale == 2
     assert quantise(np.ones((1, 16), F), "nvfp4", tensor_amax=number).tensor_scale == F(2) / F(2688)

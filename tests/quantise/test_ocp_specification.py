@@ -19,11 +19,11 @@ VALUES = {
     "mxfp4_e2m1": {0x0: 0.0, 0x1: 0.5, 0x2: 1.0, 0x3: 1.5, 0x4: 2.0, 0x5: 3.0, 0x6: 4.0, 0x7: 6.0, 0xF: -6.0},
     "mxint8": {0x00: 0.0, 0x01: 1 / 64, 0x40: 1.0, 0x7F: 1 + 63 / 64, 0x81: -1 - 63 / 64, 0x80: -2.0, 0xFF: -1 / 64},
 }
-"""Elements by their patterns: zero, the ends of the subnormal and of the normal numbers, infinity, integers."""
+"""Values of patterns: zero, the smallest and largest subnormal and normal numbers, infinity, integers."""
 
 
 @pytest.mark.parametrize("name", MX)
-def test_elements_are_worth_what_the_tables_of_section_5_say(name):
+def test_elements_have_the_values_of_the_tables_in_section_5(name):
     codes = np.resize(np.array(list(VALUES[name]), np.uint8), 32)
     values = dequantise(codes, np.array([127], np.uint8), name)
     assert values.tolist() == np.resize(list(VALUES[name].values()), 32).tolist()
@@ -44,7 +44,7 @@ def test_blocks_are_of_32_elements_with_eight_bits_of_scale(name):
 
 
 def by_section_6_3(block, name):
-    """Shared scale and elements in fractions: the nearer of two neighbours, ties to the even code."""
+    """Return shared scale and elements in fractions: the nearer of two neighbours, ties to the even code."""
     amax = max(abs(Fraction(float(x))) for x in block)
     power = Fraction(1, 2**200)
     while power * 2 <= amax:
@@ -66,7 +66,7 @@ def _nearest(x, positive):
 
 
 @pytest.mark.parametrize("name", MX)
-def test_blocks_are_converted_as_section_6_3_says(name):
+def test_blocks_are_converted_as_in_section_6_3(name):
     blocks = spread(8, (4, 32), low=-60, high=60)
     blocks[0] = np.linspace(-6, 6, 32)
     blocks[1] = np.ldexp(1 + np.arange(32) / 32, 3)

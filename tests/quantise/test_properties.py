@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What is true of any block: quantised numbers stay, errors have bounds, powers of two pass through."""
+"""Properties of any block: quantised numbers are unchanged, errors are bounded, powers of two pass through."""
 
 from fractions import Fraction
 
@@ -32,7 +32,7 @@ def test_quantised_numbers_are_quantised_to_themselves(x, name, rule):
         assert (twice.scale_bits == quantise(x, name).scale_bits).all()
 
 
-def test_that_is_not_so_of_rne():
+def test_rne_may_change_quantised_numbers():
     x = np.full(32, 340.0, F)  # more than 3/4 of 448, and 320 is less
     once = quantise(x, "mxfp8_e4m3", rule="rne").dequantise()
     assert once[0] == 352.0
@@ -52,7 +52,7 @@ def test_nvfp4_numbers_are_quantised_to_themselves_under_the_same_tensor_scale(x
 
 @settings(max_examples=40, deadline=None)
 @given(x=blocks, name=formats, rule=st.sampled_from(["ceil", "rceil"]))
-def test_where_nothing_saturates_the_error_is_half_a_step(x, name, rule):
+def test_without_saturation_the_error_is_half_a_step(x, name, rule):
     ours, row = quantise(x, name, rule=rule), BLOCK_FORMATS[name]
     scale = Fraction(2) ** (int(ours.scale_bits[0]) - 127)
     if scale == Fraction(2) ** 127:
@@ -70,7 +70,7 @@ def test_where_nothing_saturates_the_error_is_half_a_step(x, name, rule):
 
 @settings(max_examples=40, deadline=None)
 @given(x=moderate, n=st.integers(-60, 60), name=st.sampled_from([*MX, "nvfp4"]), data=st.data())
-def test_a_power_of_two_changes_scales_alone(x, n, name, data):
+def test_a_power_of_two_changes_only_scales(x, n, name, data):
     rules = (
         ["floor", "ceil", "rceil", "even", "rne"]
         if name != "nvfp4"
@@ -88,7 +88,7 @@ def test_a_power_of_two_changes_scales_alone(x, n, name, data):
 
 @settings(max_examples=30, deadline=None)
 @given(x=moderate, order=st.permutations(range(16)), name=st.sampled_from([*MX, "nvfp4"]))
-def test_within_a_block_the_order_means_nothing(x, order, name):
+def test_the_order_within_a_block_does_not_matter(x, order, name):
     order = [*order, *range(16, 32)]
     one, other = quantise(x, name), quantise(x[order], name)
     assert (one.scale_bits == other.scale_bits).all()
@@ -103,5 +103,5 @@ def test_the_sign_passes_through(x, name):
     assert (one.dequantise() == -other.dequantise()).all()
 
 
-def test_the_formats_of_the_table_are_the_package_s():
+def test_the_formats_of_the_tests_are_the_formats_of_the_package():
     assert {x.element.name for x in BLOCK_FORMATS.values()} <= set(FORMATS)

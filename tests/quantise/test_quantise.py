@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What users meet: special values, short blocks, axes, dtypes, and what is refused."""
+"""User-visible behaviour: special values, short blocks, axes, dtypes, and rejected arguments."""
 
 import ml_dtypes
 import numpy as np
@@ -27,7 +27,7 @@ def bits(x):
     return x.element_bits.tolist(), x.scale_bits.tolist()
 
 
-def test_every_row_and_rule_says_who_defines_it():
+def test_every_format_and_rule_names_its_source():
     assert set(BLOCK_FORMATS) == set(DTYPES)
     for row in (*BLOCK_FORMATS.values(), *SCALE_RULES):
         assert row.source and row.status in ("measured", "recorded", "literature", "documented", "inferred")
@@ -35,7 +35,7 @@ def test_every_row_and_rule_says_who_defines_it():
 
 
 @pytest.mark.parametrize("name", DTYPES)
-def test_elements_and_scales_come_as_the_dtypes_of_ml_dtypes(name):
+def test_elements_and_scales_have_the_dtypes_of_ml_dtypes(name):
     x = quantise(spread(0, (3, 64)), name)
     row = BLOCK_FORMATS[name]
     assert x.elements.dtype == DTYPES[name] and x.elements.shape == (3, 64)
@@ -68,7 +68,7 @@ def test_a_block_of_zeros_has_the_smallest_scale_and_keeps_its_signs(name):
     assert np.signbit(ours.dequantise()).tolist() == [False, name != "mxint8"] * 16
 
 
-def test_subnormal_numbers_are_numbers():
+def test_subnormal_numbers_are_not_flushed():
     x = np.arange(32, dtype=np.uint32).view(F)  # up to 31 * 2**-149
     ours = quantise(x, "mxfp8_e4m3")
     assert ours.scale_bits.tolist() == [0]  # 2**-127, and 2**-9 below is 2**-136
@@ -78,19 +78,19 @@ def test_subnormal_numbers_are_numbers():
     assert quantise(np.full(32, 5e-324), "mxint8").scale_bits.tolist() == [0]
 
 
-def test_what_a_clamped_scale_does_not_reach_saturates():
+def test_numbers_beyond_a_clamped_scale_saturate():
     assert bits(quantise(np.full(32, -1e300), "mxfp8_e4m3")) == ([0xFE] * 32, [254])
     assert bits(quantise(np.full(32, -1e300), "mxint8")) == ([0x81] * 32, [254])
     assert bits(quantise(np.full(32, -1e300), "mxint8", symmetric=False)) == ([0x80] * 32, [254])
 
 
-def test_floor_saturates_what_the_element_does_not_reach():
+def test_floor_saturates_numbers_beyond_the_largest_element():
     x = np.array([511.0, -511.0, 449.0, 448.0] * 8, F)
     assert bits(quantise(x, "mxfp8_e4m3")) == ([0x7E, 0xFE, 0x7E, 0x7E] * 8, [127])
     assert bits(quantise(x, "mxfp8_e4m3", rule="rceil")) == ([0x78, 0xF8, 0x76, 0x76] * 8, [128])
 
 
-def test_the_smallest_element_of_mxint8_is_as_asked():
+def test_the_smallest_element_of_mxint8_follows_the_option():
     x = np.array([-1.999, 1.999, -1.984375, 1.0] * 8, F)
     assert quantise(x, "mxint8").elements[:4].tolist() == [-127, 127, -127, 64]
     assert quantise(x, "mxint8", symmetric=False).elements[:4].tolist() == [-128, 127, -127, 64]
@@ -100,7 +100,7 @@ def test_the_smallest_element_of_mxint8_is_as_asked():
     ("rounding", "elements"),
     [("RNE", [2, 10]), ("RZ", [2, 10]), ("RD", [2, 11]), ("RU", [3, 10]), ("RNA", [3, 11]), ("odd", [3, 11])],
 )
-def test_elements_are_rounded_as_asked(rounding, elements):
+def test_elements_are_rounded_as_requested(rounding, elements):
     x = np.array([4.0, 1.25, -1.25, 0] * 8, F)
     assert quantise(x, "mxfp4_e2m1", rounding=rounding).element_bits[1:3].tolist() == elements
     two_levels = quantise(np.array([6.0, 1.25, -1.25, 0] * 4, F), "nvfp4", rounding=rounding, tensor_scale=1.0)
@@ -109,7 +109,7 @@ def test_elements_are_rounded_as_asked(rounding, elements):
 
 @pytest.mark.parametrize("name", DTYPES)
 @pytest.mark.parametrize("axis", [0, 1, 2, -1, -2, -3])
-def test_an_axis_is_the_last_one_of_the_transpose(name, axis):
+def test_quantising_along_an_axis_equals_quantising_the_transpose_along_the_last(name, axis):
     x = spread(1, (32, 64, 32), low=-3, high=3)
     ours = quantise(x, name, axis=axis)
     last = quantise(np.ascontiguousarray(np.moveaxis(x, axis, -1)), name)
@@ -152,7 +152,7 @@ def test_byte_order_strides_and_readonly_arrays_do_not_matter():
 
 
 @pytest.mark.parametrize("name", ["mxfp6_e3m2", "nvfp4"])
-def test_pieces_of_a_large_array_are_quantised_as_the_whole(name, monkeypatch):
+def test_a_large_array_quantised_in_pieces_gives_the_same_result(name, monkeypatch):
     x = spread(5, (37, 96), low=-5, high=5)
     x[3, 7] = np.nan
     wanted = bits(quantise(x, name))
@@ -162,7 +162,7 @@ def test_pieces_of_a_large_array_are_quantised_as_the_whole(name, monkeypatch):
 
 @pytest.mark.parametrize("name", DTYPES)
 @pytest.mark.parametrize("shape", [(0, 64), (3, 0), (0, 0)], ids=str)
-def test_nothing_is_quantised_to_nothing(name, shape):
+def test_an_empty_array_is_quantised_to_an_empty_array(name, shape):
     ours = quantise(np.zeros(shape, F), name)
     assert ours.elements.shape == shape and ours.dequantise().shape == shape
     assert ours.scales.shape == (shape[0], shape[1] // BLOCK_FORMATS[name].block)
@@ -178,7 +178,7 @@ def test_dequantised_numbers_are_exact_or_rounded_once():
     assert (fine.dequantise(F) == exact.astype(F)).all() and exact[0] != exact.astype(F)[0]
 
 
-def test_dequantise_takes_bits_or_dtypes():
+def test_dequantise_accepts_bits_or_dtypes():
     x = quantise(spread(6, (4, 64)), "mxfp4_e2m1")
     for elements in (x.elements, x.element_bits, x.element_bits.view(ml_dtypes.uint4)):
         for scales in (x.scales, x.scale_bits):
@@ -196,18 +196,18 @@ def test_the_sign_bit_of_a_ue4m3_scale_is_not_read():
     elements, scales = np.arange(16, dtype=np.uint8), np.array([0x41], np.uint8)
     signed = dequantise(elements, scales | 0x80, "nvfp4")
     assert (signed.view(np.uint64) == dequantise(elements, scales, "nvfp4").view(np.uint64)).all()
-    for pattern in (0x80, 0xC1):  # -0 is negative too
+    for pattern in (0x80, 0xC1):  # -0 is also negative
         with pytest.raises(FragmentMismatchError, match="negative e4m3"):
             dequantise(elements, np.array([pattern], np.uint8).view(ml_dtypes.float8_e4m3fn), "nvfp4")
 
 
-def test_rules_may_be_in_capitals_as_libraries_have_them():
+def test_rules_may_be_written_in_capitals():
     x = spread(7, (4, 64))
     assert bits(quantise(x, "mxfp6_e2m3", rule="RCEIL")) == bits(quantise(x, "mxfp6_e2m3", rule="rceil"))
     assert bits(quantise(x, "nvfp4", rule="RNE")) == bits(quantise(x, "nvfp4"))
 
 
-def test_the_room_is_there_on_first_use():
+def test_the_package_is_imported_on_first_use():
     assert we.quantise.quantise is quantise
 
 
@@ -227,32 +227,32 @@ ONES = np.ones((2, 64), F)
         (lambda: quantise(ONES, "mxint8", rule=["floor"]), UnsupportedInstructionError, "no scale rule"),
         (lambda: quantise(ONES, "mxint8", rounding="up"), UnsupportedInstructionError, "no rounding 'up'"),
         (lambda: quantise(ONES, "mxint8", axis=2), FragmentMismatchError, "the 2 axes are -2 to 1"),
-        (lambda: quantise(ONES, "mxint8", axis=0.5), FragmentMismatchError, "axis=0.5 is no axis"),
+        (lambda: quantise(ONES, "mxint8", axis=0.5), FragmentMismatchError, "axis=0.5 is not an axis"),
         (lambda: quantise(F(1), "mxint8"), FragmentMismatchError, "without axes has no blocks"),
         (lambda: quantise(ONES.astype(np.int32), "mxint8"), FragmentMismatchError, "not an array of int32"),
         (lambda: quantise([[1.0]], "mxint8"), FragmentMismatchError, "Python list"),
         (lambda: quantise(np.ones(32, ml_dtypes.float8_e8m0fnu), "mxint8"), FragmentMismatchError, "float8_e8m0fnu"),
-        (lambda: quantise(ONES, "mxint8", tensor_scale=1.0), UnsupportedInstructionError, "tensor_scale is of nvfp4"),
-        (lambda: quantise(ONES, "mxint8", tensor_amax=1.0), UnsupportedInstructionError, "tensor_amax is of nvfp4"),
-        (lambda: quantise(ONES, "mxfp8_e4m3", symmetric=False), UnsupportedInstructionError, "is of mxint8"),
+        (lambda: quantise(ONES, "mxint8", tensor_scale=1.0), UnsupportedInstructionError, "tensor_scale applies only"),
+        (lambda: quantise(ONES, "mxint8", tensor_amax=1.0), UnsupportedInstructionError, "tensor_amax applies only"),
+        (lambda: quantise(ONES, "mxfp8_e4m3", symmetric=False), UnsupportedInstructionError, "applies only to mxint8"),
         (lambda: dequantise(np.zeros(32, np.uint8), np.zeros(2, np.uint8), "mxint8"), FragmentMismatchError, r"\(1,\)"),
         (lambda: dequantise(np.zeros(31, np.uint8), np.zeros(1, np.uint8), "mxint8"), FragmentMismatchError, "blocks"),
         (lambda: dequantise(np.full(32, 16, np.uint8), np.zeros(1, np.uint8), "mxfp4_e2m1"), FragmentMismatchError,
-         "byte & 15 is the first"),
+         "split packed bytes into byte & 15"),
         (lambda: dequantise(np.zeros(32, F), np.zeros(1, np.uint8), "mxint8"), FragmentMismatchError, "int8"),
         (lambda: dequantise(np.zeros(16, np.uint8), np.full(1, 0x80, np.uint8).view(ml_dtypes.float8_e4m3fn), "nvfp4"),
          FragmentMismatchError, "negative e4m3"),
         (lambda: dequantise(np.zeros(32, np.uint8), np.zeros(1, np.uint8), "mxint8", tensor_scale=1.0),
          UnsupportedInstructionError, "no second level"),
         (lambda: dequantise(np.zeros(32, np.uint8), np.zeros(1, np.uint8), "mxint8", dtype=int),
-         FragmentMismatchError, "is no float"),
+         FragmentMismatchError, "is not a float format"),
         (lambda: dequantise(np.zeros(32, np.uint8), np.zeros(1, np.uint8), "mxint8", dtype="float23"),
-         FragmentMismatchError, "dtype='float23' is no float"),
+         FragmentMismatchError, "dtype='float23' is not a float format"),
         (lambda: quantise(ONES[:, :40], "mxint8", pad="no"), UnsupportedInstructionError, "pad='no' is neither True"),
         (lambda: quantise(ONES, "mxint8", symmetric=None), UnsupportedInstructionError, "symmetric=None is neither"),
     ],
     ids=range(28),
 )  # fmt: skip
-def test_what_means_nothing_is_refused(call, error, words):
+def test_invalid_arguments_are_rejected(call, error, words):
     with pytest.raises(error, match=words):
         call()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A rule's scale is the one power of two whose interval holds the largest magnitude: for every bfloat16, and more."""
+"""A rule's scale is the only power of two whose interval contains the largest magnitude."""
 
 import ml_dtypes
 import numpy as np
@@ -15,7 +15,7 @@ from gfloat import compute_scale_amax
 
 
 def scales_of(amax, name, rule):
-    """The exponents of the scales of blocks with these magnitudes."""
+    """Return the exponents of the scales of blocks with these magnitudes."""
     fmt = format_of_dtype(amax.dtype)
     return scale_exponents(amax.view(fmt.storage), fmt, BLOCK_FORMATS[name], rule)
 
@@ -29,7 +29,7 @@ def test_a_block_is_scaled_by_its_largest_magnitude_wherever_it_is(name, rule):
 
 
 def intervals(name, rule):
-    """Lower and upper end of amax / scale, and whether it is the lower end that belongs to it."""
+    """Return the lower and upper end of amax / scale, and whether the lower end (not the upper) is included."""
     top, largest = 2.0 ** EMAX[name], LARGEST[name]
     carry = 2 - 2.0 ** -(FRACTION_BITS[name] + 1)
     return {
@@ -42,7 +42,7 @@ def intervals(name, rule):
 
 
 def is_within(amax, name, rule, exponent):
-    """Whether amax / 2**exponent lies in the rule's interval; ldexp of few bits is exact in float64."""
+    """Return whether amax / 2**exponent is in the rule's interval; ldexp of few bits is exact in float64."""
     low, high, closed_below = intervals(name, rule)
     quotient = np.ldexp(amax.astype(np.float64), -exponent)
     return (quotient >= low) & (quotient < high) if closed_below else (quotient > low) & (quotient <= high)
@@ -61,13 +61,13 @@ def check(amax, name, rule):
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("rule", MX_RULES)
 @pytest.mark.parametrize("name", MX)
-def test_every_bfloat16_gets_the_scale_whose_interval_holds_it(name, rule):
+def test_every_bfloat16_gets_the_scale_whose_interval_contains_it(name, rule):
     check(BF16, name, rule)
 
 
 @pytest.mark.parametrize("rule", MX_RULES)
 @pytest.mark.parametrize("name", MX)
-def test_numbers_next_to_every_boundary_of_a_rule_fall_on_their_side(name, rule):
+def test_numbers_next_to_a_boundary_of_a_rule_get_the_scale_of_their_side(name, rule):
     low, high, _ = intervals(name, rule)
     ends = np.ldexp([[low], [high], [1.0]], np.arange(-130, 128)).ravel()
     for dtype, bits in ((np.float32, np.uint32), (np.float64, np.uint64)):
@@ -78,14 +78,14 @@ def test_numbers_next_to_every_boundary_of_a_rule_fall_on_their_side(name, rule)
 
 
 @pytest.mark.parametrize("rule", MX_RULES)
-def test_float64_beyond_the_scales_gets_the_last_of_them(rule):
+def test_float64_numbers_beyond_the_scales_get_the_first_or_last_scale(rule):
     amax = np.array([2.0**1000, np.finfo(np.float64).max, 2.0**-1000, 5e-324, 0.0])
     assert scales_of(amax, "mxfp8_e4m3", rule).tolist() == [127, 127, -127, -127, -127]
 
 
 @pytest.mark.oracle
 @pytest.mark.parametrize("name", MX)
-def test_floor_is_what_gfloat_computes(name):
+def test_floor_matches_gfloat(name):
     fractions = np.array([0, 1, 63, 64, 65, 126, 127], np.uint16)
     amax = (np.arange(255, dtype=np.uint16)[:, None] << 7 | fractions).ravel().view(ml_dtypes.bfloat16)
     wanted = [np.log2(compute_scale_amax(EMAX[name], np.array([x]))) for x in amax.astype(np.float64)]
@@ -94,8 +94,8 @@ def test_floor_is_what_gfloat_computes(name):
 
 @pytest.mark.oracle
 @pytest.mark.parametrize("name", MX[:5])
-def test_rne_is_the_cast_of_ml_dtypes_where_float32_holds_the_quotient(name):
-    # From 2**-126 on: below, ml_dtypes 0.6.0 makes 2**-126 of 1.25 * 2**-128.
+def test_rne_is_the_cast_of_ml_dtypes_if_the_quotient_is_a_float32(name):
+    # Only quotients of at least 2**-126: below, ml_dtypes 0.6.0 casts 1.25 * 2**-128 to 2**-126.
     random = np.random.RandomState(6)
     exponent = np.arange(1, 254 - EMAX[name], dtype=np.uint32)[:, None] << np.uint32(23)
     fraction = np.concatenate([random.randint(0, 1 << 23, 20), [0, 0x3FFFFF, 0x400000, 0x400001, 0x7FFFFF]])
@@ -105,7 +105,7 @@ def test_rne_is_the_cast_of_ml_dtypes_where_float32_holds_the_quotient(name):
 
 
 def rceil_in_float32(amax, largest, way):
-    """The scale as libraries compute it: a float32 quotient, then its exponent, one more if any fraction bit is set."""
+    """Return the scale as computed by libraries: a float32 quotient, its exponent plus 1 if a fraction bit is set."""
     with np.errstate(under="ignore"):
         scale = amax / np.float32(largest) if way == "divide" else amax * (np.float32(1) / np.float32(largest))
     bits = scale.view(np.uint32).astype(int)
@@ -115,7 +115,7 @@ def rceil_in_float32(amax, largest, way):
 
 @pytest.mark.parametrize("way", ["divide", "multiply"])
 @pytest.mark.parametrize("name", MX[:5])
-def test_rceil_in_float32_differs_for_one_amax_alone(name, way):
+def test_rceil_in_float32_differs_for_only_one_amax(name, way):
     largest = LARGEST[name]
     ends = np.ldexp(np.float32(largest), np.arange(-127, 127 - EMAX[name]))
     steps = np.arange(-40, 41, dtype=np.int64)
@@ -136,7 +136,7 @@ def test_rceil_in_float32_is_exact_for_every_fraction(name):
 
 
 def even_by_adding_half(amax, name):
-    """As torchao computes it: half of the last kept place added to the float32's bits, then the exponent field."""
+    """Return the scale as in torchao: add half of the last kept bit to the float32's bits, then read the exponent."""
     bits = amax.view(np.uint32) + np.uint32(1 << (23 - FRACTION_BITS[name] - 1))
     return np.clip((bits >> np.uint32(23)).astype(int) - 127 - EMAX[name], -127, 127)
 

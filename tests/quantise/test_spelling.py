@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`wmma_emu.quantize` is `wmma_emu.quantise`, as it is spelt in America."""
+"""`wmma_emu.quantize` is the American spelling of `wmma_emu.quantise`."""
 
 import numpy as np
 

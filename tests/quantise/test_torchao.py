@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Scales and elements that torchao made, recorded by tools/record_torchao.py, come out of the room bit for bit."""
+"""Scales and elements of torchao, recorded by tools/record_torchao.py, are reproduced bit for bit."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ NVFP4_KINDS = ("edges", "normal", "integers")
 
 
 def recorded(key, where):
-    """What the processor gave, or the GPU, which is recorded where it gave something else."""
+    """Return the result of the processor or the GPU; the GPU's is recorded only if it differs."""
     return RECORDED[key if where == "cpu" or f"cuda {key}" not in RECORDED else f"cuda {key}"]
 
 
@@ -32,13 +32,13 @@ def elements_of(key, row, where):
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("name", FORMATS)
 @pytest.mark.parametrize("kind", ["wide", "edges"])
-def test_mx_formats_are_torchao_s(kind, name, rule, where):
+def test_mx_formats_match_torchao(kind, name, rule, where):
     row, x = BLOCK_FORMATS[name], RECORDED[f"x {kind}"]
     ours = quantise(x, name, rule=rule)
     scales = recorded(f"scales {kind} {name} {rule}", where).reshape(ours.scale_bits.shape)
     other = ours.scale_bits != scales
     if other.any():
-        # This version takes the logarithm in float32, which rounds down to the integer what is next above it.
+        # This version takes the logarithm in float32, which rounds numbers just above a power of two down to it.
         assert rule == "rceil"
         amax = np.abs(x).reshape(*scales.shape, 32).max(axis=-1)[other].astype(np.float64)
         above = amax / row.max_element / 2.0 ** (scales[other].astype(int) - 127)
@@ -52,21 +52,21 @@ def test_mx_formats_are_torchao_s(kind, name, rule, where):
 
 @pytest.mark.parametrize(("where", "rule"), [("cpu", "torchao"), ("cuda", "torchao_cuda")])
 @pytest.mark.parametrize("kind", NVFP4_KINDS)
-def test_nvfp4_is_torchao_s(kind, where, rule):
+def test_nvfp4_matches_torchao(kind, where, rule):
     ours = quantise(RECORDED[f"x {kind}"], "nvfp4", rule=rule)
     assert ours.tensor_scale.view(np.uint32) == recorded(f"tensor {kind}", where)
     assert (ours.scale_bits == recorded(f"scales {kind} nvfp4", where)).all()
     assert (ours.element_bits == elements_of(f"elements {kind} nvfp4", BLOCK_FORMATS["nvfp4"], where)).all()
 
 
-def test_the_gpu_and_the_processor_do_not_agree():
+def test_the_gpu_and_the_processor_differ():
     assert (recorded("scales integers nvfp4", "cuda") != recorded("scales integers nvfp4", "cpu")).any()
 
 
-def test_the_blocked_order_is_torchao_s():
+def test_the_blocked_order_matches_torchao():
     assert (to_blocked(RECORDED["grid"]) == RECORDED["blocked"].ravel()).all()
     assert (from_blocked(RECORDED["blocked"].ravel(), 300, 9) == RECORDED["grid"]).all()
 
 
-def test_the_recording_says_with_what_it_was_made():
+def test_the_recording_names_the_versions_that_made_it():
     assert str(RECORDED["versions"]).startswith("torchao 0.18.0, PyTorch 2.11.0")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""What ``cvt`` gives, a second time: on fractions for one number, and on float64 for all patterns of 16 bits.
+"""An independent ``cvt``: on fractions for one number, and on float64 for all patterns of 16 bits.
 
-Nothing is taken from the package but the row, which says what is asked. Clamping comes before rounding here.
+The package provides only the form to compute. Clamping precedes rounding.
 """
 
 from fractions import Fraction
@@ -17,7 +17,7 @@ SMALLEST = Fraction(1, 1 << 126)
 
 
 def parts(name):
-    """``"e2m1x2"`` as element, count, bits of a slot."""
+    """Return element, count and slot bits of a type such as ``"e2m1x2"``."""
     element, _, count = name.partition("x")
     if element in ROWS:
         row = ROWS[element]
@@ -27,7 +27,7 @@ def parts(name):
 
 
 def split(word, name):
-    """The elements of a register, lowest first."""
+    """Return the elements of a register, lowest first."""
     _, count, slot = parts(name)
     return [int(word) >> (i * slot) & ((1 << slot) - 1) for i in range(count)]
 
@@ -54,14 +54,14 @@ WIDTHS = {"f16": 16, "bf16": 16, "f32": 32, "f64": 64}
 
 
 def moved_nan(word, source, target, canonical_first):
-    """NaN by its digits: sign, ones, a one that makes it quiet, and the payload from the top, cut or filled up."""
+    """Return a NaN as sign, ones, the quiet bit, and the upper payload bits, truncated or padded with zeros."""
     digits = f"{0x7FFFFFFF if canonical_first else word:0{WIDTHS[source]}b}"
     payload = digits[-FRACTIONS[source] + 1 :].ljust(52, "0")[: FRACTIONS[target] - 1]
     return int(digits[0] + "1" * (WIDTHS[target] - 1 - FRACTIONS[target]) + "1" + payload, 2)
 
 
 def convert_one(word, form):
-    """One element by fractions."""
+    """Convert one element with fractions."""
     source, target = parts(form.source)[0], parts(form.target)[0]
     words, mode = form.modifiers, MODES[form.rounding]
     if source in ROWS:
@@ -105,14 +105,14 @@ def convert_one(word, form):
 
 
 def convert_word(a, form, b=None):
-    """A whole register by fractions; a goes to the upper half where there are two sources."""
+    """Convert a whole register with fractions; a goes to the upper half if there are two sources."""
     elements = [b, a] if b is not None else split(a, form.source)
     slot = parts(form.target)[2]
     return sum(convert_one(x, form) << (i * slot) for i, x in enumerate(elements))
 
 
 def values_of(bits, name):
-    """Patterns of at most 16 bits as float64."""
+    """Return patterns of at most 16 bits as float64."""
     if name not in ROWS:
         size, number = int(name[1:]), bits.astype(np.int64)
         return (number - (number >> (size - 1) << size if name[0] == "s" else 0)).astype(np.float64)
@@ -127,7 +127,7 @@ def to_whole(values, mode):
 
 
 def convert_all(bits, values, form):
-    """All elements of at most 16 bits, given with their values as float64."""
+    """Convert all elements of at most 16 bits, given with their values as float64."""
     source, target = parts(form.source)[0], parts(form.target)[0]
     words, mode = form.modifiers, MODES[form.rounding]
     is_nan = np.isnan(values)
@@ -136,7 +136,7 @@ def convert_all(bits, values, form):
         mask = (1 << int(target[1:])) - 1
         rounded = to_whole(values, mode)
         if source in ROWS or "sat" in words:
-            inside = (rounded >= low) & (rounded < high)  # a bound that float64 lacks was rounded up
+            inside = (rounded >= low) & (rounded < high)  # a bound that is not a float64 was rounded up
             result = np.where(rounded < 0, low & mask, high).astype(np.uint64)
         else:
             inside, result = np.ones(bits.shape, bool), np.zeros(bits.shape, np.uint64)

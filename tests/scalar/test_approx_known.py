@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What ptxas makes of functions of constants is a double, rounded; the chip's special cases stay as they are."""
+"""ptxas evaluates functions of constants to a rounded double; the special cases are the chip's."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ SPECIALS = [0, 1 << 31, 1, 0x80000001, 0x7FFFFF, 0x7F800000, 0xFF800000, 0x7FC00
 
 @pytest.mark.parametrize("name", KNOWN_NAMES)
 @pytest.mark.parametrize("ftz", [False, True])
-def test_a_function_of_a_known_number_is_rounded_to_nearest(name, ftz):
+def test_a_function_of_a_constant_is_rounded_to_nearest(name, ftz):
     function, least, most = FUNCTIONS[name]
     rng = np.random.default_rng(24)
     x = np.exp(rng.uniform(np.log(least), np.log(most), 200)).astype(np.float32)
@@ -32,7 +32,7 @@ def test_a_function_of_a_known_number_is_rounded_to_nearest(name, ftz):
 
 @pytest.mark.parametrize("name", KNOWN_NAMES)
 @pytest.mark.parametrize("ftz", [False, True])
-def test_zeros_infinities_and_nan_are_those_of_the_chip(name, ftz):
+def test_zeros_infinities_and_nan_match_the_chip(name, ftz):
     exact = [x for x in SPECIALS if not 0 < x & 0x7FFFFFFF < 0x800000]
     assert [known_approx(name, x, ftz) for x in exact] == [approx(name, x, ftz) for x in exact]
 
@@ -47,7 +47,7 @@ def test_zeros_infinities_and_nan_are_those_of_the_chip(name, ftz):
         (0x00000001, "approx", True, (0x3F800000, 0x7F800000)),
     ],
 )
-def test_a_known_divisor_becomes_one_or_two_factors(divisor, kind, ftz, factors):
+def test_a_constant_divisor_becomes_one_or_two_factors(divisor, kind, ftz, factors):
     assert known_reciprocal(divisor, kind, ftz) == factors
 
 
@@ -62,5 +62,5 @@ def test_a_known_divisor_becomes_one_or_two_factors(divisor, kind, ftz, factors)
         ("rcp", 0xFE800001, 0x80000000),
     ],
 )
-def test_the_smallest_normal_number_stays_and_what_is_smaller_is_a_zero_of_its_sign(name, word, result):
+def test_the_smallest_normal_number_is_kept_and_smaller_numbers_are_zeros_of_their_sign(name, word, result):
     assert ROUNDED_UNITS[name](word) == result

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Approximate functions beside a GPU's: every word of two instructions, and arrays that lie on the GPU."""
+"""Approximate functions compared with a GPU: every word of two instructions, and arrays in GPU memory."""
 
 import importlib
 
@@ -21,12 +21,12 @@ def cupy():
 
 
 @pytest.mark.parametrize("instruction", ["ex2.approx.ftz.f32", "tanh.approx.f32", "tanh.approx.bf16"])
-def test_every_word_gives_what_the_instruction_gives(instruction):
+def test_every_word_matches_the_instruction(instruction):
     found = prove(instruction, 1)
     assert (found["inputs"], found["mismatches"]) == (1 << (16 if "b" in instruction else 32), 0)
 
 
-def test_arrays_on_the_gpu_stay_there(cupy):
+def test_arrays_on_the_gpu_are_not_copied_to_the_host(cupy):
     x = cupy.asarray(SPECIAL)
     result = approx("lg2", x.reshape(2, -1), ftz=True)
     assert isinstance(result, cupy.ndarray) and result.shape == (2, len(SPECIAL) // 2)
@@ -36,6 +36,6 @@ def test_arrays_on_the_gpu_stay_there(cupy):
         approx_div(x, SPECIAL)
 
 
-def test_the_steps_of_rsqrt_in_f64_ask_for_arrays_of_the_host(cupy):
+def test_rsqrt_in_f64_without_ftz_requires_host_arrays(cupy):
     with pytest.raises(FragmentMismatchError, match="host"):
         approx("rsqrt", cupy.zeros(3, np.uint64), format="f64")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Approximate functions: results equal those recorded on a Hopper GPU; and the recording tool sees what differs."""
+"""Approximate functions: results equal the recordings of a Hopper GPU, and the recording tool detects differences."""
 
 import json
 from pathlib import Path
@@ -37,7 +37,7 @@ def measured_elsewhere(monkeypatch):
     monkeypatch.setattr(tool, "INSTRUCTIONS", {"ex2.approx.f16": "b16", "div.full.f32": "f32"})
 
 
-def test_what_differs_is_shown_and_recorded(tmp_path, capsys, measured_elsewhere):
+def test_differences_are_shown_and_recorded(tmp_path, capsys, measured_elsewhere):
     def measure(instruction, *inputs):
         results = emulate(instruction, *inputs)
         results[5] ^= instruction == "div.full.f32"
@@ -56,7 +56,7 @@ def test_there_is_a_kernel_for_each_instruction():
     assert all(text.count(f'asm("{instruction} %0') == 1 for instruction in INSTRUCTIONS)
 
 
-def test_the_evidence_is_of_every_instruction_and_says_that_nothing_differs():
+def test_the_evidence_covers_every_instruction_without_differences():
     evidence = json.loads(EVIDENCE.read_text())["instructions"]
     assert list(evidence) == list(INSTRUCTIONS)
     assert {row["mismatches"] for row in evidence.values()} == {0}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""lop3 for all of its 256 tables, tables of expressions, and values taken as other types."""
+"""lop3 for all 256 tables, tables of expressions, and values reinterpreted as other types."""
 
 import numpy as np
 import pytest
@@ -40,7 +40,7 @@ def test_every_table_gives_the_bits_of_its_entries_on_integers_and_arrays():
 
 
 @pytest.mark.exhaustive
-def test_all_eight_combinations_of_bits_stand_in_one_byte():
+def test_one_byte_contains_all_eight_combinations_of_bits():
     assert [lop3(0xF0, 0xCC, 0xAA, table) & 0xFF for table in TABLES] == list(TABLES)
 
 
@@ -57,7 +57,7 @@ def test_arrays_scalars_and_integers_broadcast():
         ]
 
 
-def test_lanes_stay_lanes_and_operands_stay_as_they_were():
+def test_results_have_one_word_per_lane_and_operands_are_unchanged():
     a, b, c = (Lanes(x) for x in triples(32))
     before = [x.tobytes() for x in (a, b, c)]
     assert type(lop3(a, b, c, 0x96)) is Lanes
@@ -65,7 +65,7 @@ def test_lanes_stay_lanes_and_operands_stay_as_they_were():
 
 
 def sum_of_products(table):
-    """An expression for a table, made of & | ~ alone."""
+    """Return an expression for a table, with only & | ~."""
 
     def expression(a, b, c):
         result = 0
@@ -122,19 +122,19 @@ NOT_BITWISE = {
 
 
 @pytest.mark.parametrize("name", NOT_BITWISE)
-def test_what_is_no_function_of_single_bits_has_no_table(name):
+def test_an_expression_that_is_not_a_function_of_single_bits_has_no_table(name):
     with pytest.raises(UnsupportedInstructionError) as caught:
         lop3_lut(NOT_BITWISE[name])
     assert str(caught.value) == (
-        "the expression is no function of single bits, so that no table stands for it; use & | ^ ~ alone"
+        "the expression is not a function of single bits, so it has no table; use only & | ^ ~"
     )
 
 
 @pytest.mark.parametrize(
     "expression", [lambda a, b: a, lambda a, b, c: a / 1, lambda a, b, c: "a", lambda a, b, c: None, lambda *x: 1 // 0]
 )
-def test_an_expression_that_fails_or_gives_no_integer_is_reported(expression):
-    with pytest.raises(UnsupportedInstructionError, match="the expression could not be computed of three integers: "):
+def test_an_expression_that_fails_or_does_not_return_an_integer_is_reported(expression):
+    with pytest.raises(UnsupportedInstructionError, match="the expression could not be evaluated for three integers: "):
         lop3_lut(expression)
 
 
@@ -164,8 +164,8 @@ U32 = np.arange(4, dtype=np.uint32)
 @pytest.mark.parametrize(
     ("a", "b", "text"),
     [
-        (U32, U32.view(np.int32), "not a uint32, b int32; take the same bits with .view(numpy.uint32)"),
-        (U32, U32.view(np.float32), "not a uint32, b float32; take the same bits with .view(numpy.uint32)"),
+        (U32, U32.view(np.int32), "not a uint32, b int32; reinterpret the bits with .view(numpy.uint32)"),
+        (U32, U32.view(np.float32), "not a uint32, b float32; reinterpret the bits with .view(numpy.uint32)"),
         (U32, U32.astype(np.int64), "not a uint32, b int64; convert with .astype(numpy.uint32)"),
         (U32 > 1, U32 > 2, "not a bool, b bool; convert with .astype(numpy.uint32)"),
         (np.int64(1), 2, "not a int64; convert with .astype(numpy.uint32)"),
@@ -177,7 +177,7 @@ def test_words_have_one_dtype_of_32_bits(a, b, text):
     assert str(caught.value) == f"lop3 takes words of one dtype, uint32 or int32, {text}"
 
 
-def test_shapes_that_do_not_broadcast_are_refused():
+def test_shapes_that_do_not_broadcast_are_rejected():
     with pytest.raises(FragmentMismatchError, match=r"do not broadcast: a \(4,\), b \(3,\)"):
         lop3(U32, U32[:3], 0, 0xEA)
 
@@ -193,7 +193,7 @@ REINTERPRETATIONS = {
 
 
 @pytest.mark.parametrize("name", REINTERPRETATIONS)
-def test_a_value_taken_as_another_type_keeps_its_bits(name):
+def test_a_value_reinterpreted_as_another_type_keeps_its_bits(name):
     source, target = REINTERPRETATIONS[name]
     function, size = getattr(bitwise, name), np.dtype(source).itemsize
     codes = np.random.default_rng(20261126).integers(0, 256, (4, 50, size), np.uint8)
@@ -209,9 +209,9 @@ def test_a_value_taken_as_another_type_keeps_its_bits(name):
 
 @pytest.mark.parametrize("wrong", [1, 1.0, None, [1.0], np.float16(1), np.arange(3, dtype=np.int16)], ids=repr)
 @pytest.mark.parametrize("name", REINTERPRETATIONS)
-def test_values_of_another_type_are_refused(name, wrong):
+def test_values_of_another_type_are_rejected(name, wrong):
     source = np.dtype(REINTERPRETATIONS[name][0]).name
     with pytest.raises(
-        FragmentMismatchError, match=rf"^{name} takes {source} of NumPy, as in numpy.{source}\(...\), not"
+        FragmentMismatchError, match=rf"^{name} takes NumPy {source} values, such as numpy.{source}\(...\), not"
     ):
         getattr(bitwise, name)(wrong)

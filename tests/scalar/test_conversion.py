@@ -17,7 +17,7 @@ NARROW_SOURCES = [name for name in FORMATS if FORMATS[name].bits <= 16]
 
 
 def to_integer(values, mode):
-    """Round float64 values to integers, on floats; NaN stays."""
+    """Round float64 values to integers, on floats; NaN is unchanged."""
     magnitude, sign = np.abs(values), np.signbit(values)
     down = np.floor(magnitude)
     inexact = down != magnitude
@@ -33,7 +33,7 @@ def to_integer(values, mode):
 
 
 def expected(values, source, target, mode, rule):
-    """The second path for sources of at most 16 bits, whose values are given as float64."""
+    """Convert independently, for sources of at most 16 bits whose values are given as float64."""
     is_nan, is_infinite = np.isnan(values), np.isinf(values)
     if target in INTEGERS:
         bits, signed = INTEGERS[target]
@@ -43,7 +43,7 @@ def expected(values, source, target, mode, rule):
         with np.errstate(invalid="ignore"):
             whole = to_integer(np.where(is_nan, 0, values), mode)
         return np.clip(whole, low, high).astype(np.int64) & ((1 << bits) - 1)
-    if target in ("f64", "f32", "tf32"):  # which have all the values: nothing to round
+    if target in ("f64", "f32", "tf32"):  # all values are exact in these formats
         with np.errstate(invalid="ignore"):
             got = values.view(np.uint64) if target == "f64" else values.astype(np.float32).view(np.uint32)
         got = got.astype(np.uint64)
@@ -57,7 +57,7 @@ def expected(values, source, target, mode, rule):
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("source", NARROW_SOURCES)
-def test_every_pattern_converts_to_every_format_as_its_value_says(source):
+def test_every_pattern_converts_to_every_format_according_to_its_value(source):
     fmt = format_of(source)
     bits = np.arange(1 << fmt.bits, dtype=fmt.storage)
     values = decode(bits, fmt)
@@ -76,7 +76,7 @@ def test_arrays_agree_with_the_reference(source):
     fmt = format_of(source)
     rng = np.random.default_rng(8)
     bits = rng.integers(0, fmt.mask, 40, np.uint64, endpoint=True).astype(fmt.storage)
-    if source in ("f32", "tf32", "f64"):  # half of them where integers and narrow formats are
+    if source in ("f32", "tf32", "f64"):  # half of them in the range of integers and narrow formats
         exponent = rng.integers(fmt.bias - 20, fmt.bias + 36, 20).astype(np.uint64)
         exponent <<= np.uint64(fmt.fraction_bits + fmt.ignored_low_bits)
         keep = fmt.sign_mask | ((1 << (fmt.fraction_bits + fmt.ignored_low_bits)) - 1)
@@ -146,7 +146,7 @@ def test_wide_sources_become_integers_as_the_fraction_does(source, target, mode,
     ("source", "target", "mode", "rule", "given", "bits"),
     [
         ("f32", "s32", "RNE", "ieee", 0x7FC00000, 0),  # NaN
-        ("f64", "s32", "RNE", "ieee", 0x7FF8000000000000, 0x80000000),  # PTX: other from f64
+        ("f64", "s32", "RNE", "ieee", 0x7FF8000000000000, 0x80000000),  # PTX: different from f64
         ("f64", "u8", "RNE", "ieee", 0x7FF8000000000000, 0x80),
         ("f32", "s32", "RZ", "ieee", 0x4F000000, 0x7FFFFFFF),  # 2**31 is clamped
         ("f32", "s32", "RZ", "ieee", 0xFF800000, 0x80000000),
@@ -173,20 +173,20 @@ def test_wide_sources_become_integers_as_the_fraction_does(source, target, mode,
         ("f32", "f32", "RNE", "saturate", 0xFF800000, 0xFF7FFFFF),
     ],
 )
-def test_row_converts(source, target, mode, rule, given, bits):
+def test_one_pattern_converts_to_known_bits(source, target, mode, rule, given, bits):
     source, target = format_of(source), format_of(target)
     assert hex(reference.convert(given, source, target, mode, rule)) == hex(bits)
     got = convert(np.array(given, source.storage), source, target, mode, rule)
     assert got.shape == () and hex(int(got)) == hex(bits)
 
 
-def test_the_input_is_never_returned_itself():
+def test_the_result_is_never_the_input_array():
     bits = np.array([1, 2], np.uint16)
     convert(bits, "f16", "f16")[:] = 0
     assert bits.tolist() == [1, 2]
 
 
-def test_what_is_no_array_of_patterns_is_refused():
+def test_arguments_that_are_not_arrays_of_patterns_are_rejected():
     with pytest.raises(FragmentMismatchError, match=r"convert takes f32 patterns as unsigned .* not float32"):
         convert(np.zeros(2, np.float32), "f32", "f16")
     with pytest.raises(FragmentMismatchError, match="not list"):

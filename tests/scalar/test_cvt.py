@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""cvt: every legal form against a second path, its table against the assembler, and what is refused."""
+"""cvt: every legal form against an independent implementation, its table against the assembler, and errors."""
 
 import hashlib
 
@@ -28,12 +28,12 @@ ASSEMBLED = {
     "sm_120": (867, "b82887f21de685a4c19f912a4d15125103dc852a63363b891e7dd31d234e6c35"),
     "sm_121": (867, "b82887f21de685a4c19f912a4d15125103dc852a63363b891e7dd31d234e6c35"),
 }
-"""Forms that ptxas 13.0 (V13.0.88) accepts for each target, of all combinations of types and modifiers, with the
+"""The forms that ptxas 13.0 (V13.0.88) accepts for each target, of all combinations of types and modifiers, with the
 SHA-256 of their sorted list (sm_90, sm_100, ...: for sm_90a, sm_100a, ...)."""
 
 
 @pytest.mark.parametrize("chip", ASSEMBLED)
-def test_the_table_has_what_the_assembler_accepts(chip):
+def test_the_table_has_the_forms_that_the_assembler_accepts(chip):
     names = sorted(
         ".".join((form.target, form.source, *sorted(form.modifiers)))
         for form in CVT_FORMS.values()
@@ -44,7 +44,7 @@ def test_the_table_has_what_the_assembler_accepts(chip):
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("source", SCALAR_16)
-def test_every_pattern_of_16_bits_or_fewer_becomes_what_its_value_says(source):
+def test_every_pattern_of_at_most_16_bits_converts_according_to_its_value(source):
     element, count, slot = parts(source)
     word = np.arange(1 << (slot * count), dtype=f"u{max(slot * count, 8) // 8}")
     lanes = [(word >> (slot * i) & ((1 << slot) - 1)).astype(f"u{max(slot, 8) // 8}") for i in range(count)]
@@ -62,7 +62,7 @@ def test_every_pattern_of_16_bits_or_fewer_becomes_what_its_value_says(source):
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("source", ["f16x2", "bf16x2"])
-def test_both_halves_of_a_register_become_what_they_are_alone(source):
+def test_both_halves_of_a_register_convert_independently(source):
     element = source[:-2]
     half = np.arange(1 << 16, dtype=np.uint32)
     word = half << 16 | half[::-1]
@@ -91,7 +91,7 @@ EDGES_32 = [
 TINY = (
     [0x380FFFFFE0000000 + x for x in (-1, 0, 1)] + [0x380FFFFFF0000000 + x for x in (-1, 0, 1)] + [0x3810000000000000]
 )
-"""f64 around the smallest normal f32: where rounding to 24 bits reaches it, and where it does not."""
+"""f64 numbers around the smallest normal f32, some of which reach it when rounded to 24 bits."""
 BIG = [0x41DFFFFFFFC00000, 0x41E0000000000000, 0x43DFFFFFFFFFFFFF, 0x43E0000000000000, 0x43EFFFFFFFFFFFFF,
        0x43F0000000000000, 0x47EFFFFFEFFFFFFF, 0x47EFFFFFF0000000, 0x7FEFFFFFFFFFFFFF, 0x7FF0000000000000,
        0x7FF0000000000001, 0x7FF8000000000000, 0x3FE0000000000000, 0x3FF8000000000000, 0x4004000000000000,
@@ -119,7 +119,7 @@ def check(name, words, others):
 
 @pytest.mark.sweep(keep=1 / 4)
 @pytest.mark.parametrize("name", WIDE)
-def test_edges_of_wide_sources_are_what_the_fraction_says(name):
+def test_edge_cases_of_wide_sources_convert_according_to_the_fraction(name):
     words = edges(FORMS[name].source)
     check(name, words, words[::-1])
 
@@ -134,7 +134,7 @@ def test_edges_of_wide_sources_are_what_the_fraction_says(name):
         max_size=8,
     ),
 )
-def test_wide_sources_become_what_the_fraction_says(name, numbers):
+def test_wide_sources_convert_according_to_the_fraction(name, numbers):
     words = []
     for sign, exponent, fraction, zeros in numbers:
         fraction = fraction >> zeros << zeros
@@ -179,7 +179,7 @@ def test_wide_sources_become_what_the_fraction_says(name, numbers):
         ("cvt.rn.f32.f64", 0xB80FFFFFE0000000, None, 0x80800000),
         ("cvt.rz.ftz.f32.f64", 0x380FFFFFFFFFFFFF, None, 0),
         ("cvt.rp.ftz.f32.f64", 0x380FFFFFE0000001, None, 0x00800000),
-        ("cvt.rp.ftz.f16.f32", 0x00000001, None, 1),  # .ftz changes nothing here
+        ("cvt.rp.ftz.f16.f32", 0x00000001, None, 1),  # .ftz has no effect in this form
         ("cvt.rp.ftz.bf16.f32", 0x00000001, None, 0),
         ("cvt.rpi.ftz.s32.f32", 0x00000001, None, 0),
         ("cvt.rpi.s32.f32", 0x00000001, None, 1),
@@ -195,23 +195,23 @@ def test_wide_sources_become_what_the_fraction_says(name, numbers):
         ("cvt.s64.s8", 0x80, None, 0xFFFFFFFFFFFFFF80),
     ],
 )
-def test_row_converts(name, a, b, want):
+def test_one_register_converts_to_known_bits(name, a, b, want):
     dtype = f"u{CVT_TYPES[FORMS[name].source].bits // 8}"
     got = cvt(np.array(a, dtype), name, None if b is None else np.array(b, dtype), arch="sm_100")
     assert got.shape == () and hex(int(got)) == hex(want)
 
 
-def test_upper_bits_of_an_integer_in_a_wider_register_do_not_count():
+def test_upper_bits_of_an_integer_in_a_wider_register_are_ignored():
     assert cvt(np.array([0xABCDEF80], np.uint32), "cvt.s32.s8").tolist() == [0xFFFFFF80]
 
 
-def test_modifiers_may_stand_in_any_order_and_two_sources_broadcast():
+def test_modifiers_may_be_in_any_order_and_two_sources_broadcast():
     a, b = np.full((3, 1), 0xBF800000, np.uint32), np.full(4, 0x3F800000, np.uint32)
     got = cvt(a, "cvt.relu.satfinite.rn.e4m3x2.f32", b)
     assert got.dtype == np.uint16 and got.tolist() == [[0x0038] * 4] * 3
 
 
-def test_the_input_is_never_returned_itself():
+def test_the_result_is_never_the_input_array():
     bits = np.array([1], np.uint32)
     cvt(bits, "cvt.f32.f32")[:] = 0
     cvt(bits, "cvt.u32.u32")[:] = 0
@@ -229,17 +229,17 @@ def test_the_input_is_never_returned_itself():
         ("cvt.rn.satfinite.tf32.f32", "sm_90a", r"first chip that supports it is sm_100\. Nearest"),
         ("cvt.f16.f32", "sm_90", r"from f32 to f16 the rounding is one of .rn, .rz, .rm, .rp; name one"),
         ("cvt.rm.tf32.f32", "sm_90", r"the rounding is one of .rna, .rn, .rz, not .rm"),
-        ("cvt.rn.u32.u64", "sm_90", r"nothing is rounded, so that it takes no .rn"),
-        ("cvt.rn.e4m3x2.f32", "sm_90", r"modifiers \(none\) are not legal here; legal: .satfinite, .satfinite.relu"),
-        ("cvt.sat.u16.u8", "sm_90", r"modifiers .sat are not legal here; legal: none"),
-        ("cvt.rni.u8.bf16", "sm_90", r"u8 is made of u8, s8, .* not of bf16"),
+        ("cvt.rn.u32.u64", "sm_90", r"does not round, so that .rn is not legal"),
+        ("cvt.rn.e4m3x2.f32", "sm_90", r"modifiers \(none\) are not legal; legal: .satfinite, .satfinite.relu"),
+        ("cvt.sat.u16.u8", "sm_90", r"modifiers .sat are not legal; legal: none"),
+        ("cvt.rni.u8.bf16", "sm_90", r"u8 is converted from u8, s8, .* not from bf16"),
         ("cvt.rn.rz.f16.f32", "sm_90", r"it names 2 roundings, rn and rz"),
         ("cvt.rn.rn.f16.f32", "sm_90", r"gives .rn twice"),
-        ("cvt.rnn.f16.f32", "sm_90", r"'rnn' is no modifier of cvt; did you mean 'rn'"),
-        ("cvt.rn.f17.f32", "sm_90", r"'f17' is no type that cvt converts to; did you mean 'f16'"),
-        ("mul.f32", "sm_90", r"is no conversion"),
+        ("cvt.rnn.f16.f32", "sm_90", r"'rnn' is not a modifier of cvt; did you mean 'rn'"),
+        ("cvt.rn.f17.f32", "sm_90", r"'f17' is not a type that cvt converts to; did you mean 'f16'"),
+        ("mul.f32", "sm_90", r"is not a conversion"),
         (3, "sm_90", r"named by its PTX mnemonic, such as 'cvt.rn.f16.f32', not by 3"),
-        ("cvt.rn.f16.f32", "h200", r"there is no chip 'h200' here; .*arch_of finds"),
+        ("cvt.rn.f16.f32", "h200", r"there is no chip 'h200'; .*arch_of finds"),
         ("cvt.rs.satfinite.e4m3x4.f32", "sm_100", r"rounds stochastically.* Use 'cvt.rn.satfinite.e4m3x2.f32'"),
         (
             "cvt.rs.f16x2.f32",
@@ -248,7 +248,7 @@ def test_the_input_is_never_returned_itself():
         ),
     ],
 )
-def test_what_does_not_exist_is_refused(name, arch, message):
+def test_forms_that_do_not_exist_are_rejected(name, arch, message):
     with pytest.raises(UnsupportedInstructionError, match=message):
         cvt(np.zeros(2, np.uint32), name, arch=arch)
 
@@ -271,6 +271,6 @@ def test_what_does_not_exist_is_refused(name, arch, message):
     ],
     ids=["one of two", "two of one", "floats", "wide float", "narrow", "list", "shapes"],
 )
-def test_sources_that_do_not_fit_are_refused(name, a, b, message):
+def test_invalid_sources_are_rejected(name, a, b, message):
     with pytest.raises(FragmentMismatchError, match=message):
         cvt(a, name, b)

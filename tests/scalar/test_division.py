@@ -24,7 +24,7 @@ def _nan(name):
 
 @pytest.mark.parametrize("rounding", ROUNDINGS)
 @pytest.mark.parametrize("name", ["f32", "f64"])
-def test_quotients_are_the_exact_ones_rounded_once(name, rounding):
+def test_quotients_are_exact_quotients_rounded_once(name, rounding):
     fmt = format_of(name)
     a, b = inputs_of(name, 0)[EVERY], inputs_of(name, 1)[EVERY]
     want = [reference.div(int(x), int(y), fmt, rounding, _nan(name)) for x, y in zip(a, b, strict=True)]
@@ -36,7 +36,7 @@ def test_quotients_are_the_exact_ones_rounded_once(name, rounding):
 
 @pytest.mark.parametrize("rounding", ROUNDINGS)
 @pytest.mark.parametrize("name", ["f32", "f64"])
-def test_square_roots_are_the_exact_ones_rounded_once(name, rounding):
+def test_square_roots_are_exact_roots_rounded_once(name, rounding):
     fmt = format_of(name)
     a = inputs_of(name, 0)[EVERY] & np.array(fmt.sign_mask - 1, fmt.storage)
     a[::50] |= fmt.storage.type(fmt.sign_mask)
@@ -46,7 +46,7 @@ def test_square_roots_are_the_exact_ones_rounded_once(name, rounding):
 
 @pytest.mark.parametrize("rounding", [*ROUNDINGS, "RNA", "odd"])
 @pytest.mark.parametrize("name", ["f16", "bf16"])
-def test_digits_of_halves_are_those_of_exact_integers(name, rounding):
+def test_digit_by_digit_results_of_halves_match_exact_integers(name, rounding):
     fmt = format_of(name)
     a, b = inputs_of(name, 0)[EVERY], inputs_of(name, 1)[EVERY]
     want = [reference.div(int(x), int(y), fmt, rounding) for x, y in zip(a, b, strict=True)]
@@ -57,7 +57,7 @@ def test_digits_of_halves_are_those_of_exact_integers(name, rounding):
 
 
 @pytest.mark.parametrize("rounding", ROUNDINGS)
-def test_flushing_takes_subnormal_operands_and_results_for_zeros(rounding):
+def test_flushing_replaces_subnormal_operands_and_results_by_zeros(rounding):
     smallest, largest = 0x00800000, 0x7F000000
     a, b = (
         np.array([smallest - 1, smallest, largest], np.uint32),
@@ -69,14 +69,14 @@ def test_flushing_takes_subnormal_operands_and_results_for_zeros(rounding):
     assert sqrt(a[:1], "f32", rounding)[0] > smallest
 
 
-def test_a_quotient_beside_the_smallest_normal_number_is_flushed_only_if_it_stays_below():
-    # 2**-126 * (1 - 2**-24): it has 24 bits, and is rounded to 2**-126 by the steps of subnormal numbers alone.
+def test_a_quotient_near_the_smallest_normal_number_is_flushed_only_if_it_remains_below():
+    # 2**-126 * (1 - 2**-24) has 24 bits; only rounding to the spacing of subnormal numbers gives 2**-126.
     below = rounded_single.div(np.array([0x00FFFFFF], np.uint32), np.array([0x40000000], np.uint32))
     assert below[0] == 0x00800000
     assert div(np.array([0x00FFFFFF], np.uint32), np.array([0x40000000], np.uint32), "f32", ftz=True)[0] == 0
 
 
-def test_shapes_broadcast_and_scalars_stay_scalars():
+def test_shapes_broadcast_and_scalars_give_scalars():
     a, b = np.full((3, 1), 0x3F800000, np.uint32), np.full(4, 0x40000000, np.uint32)
     assert div(a, b, "f32").shape == (3, 4)
     assert sqrt(np.array(0x40800000, np.uint32), "f32").shape == ()
@@ -88,12 +88,12 @@ def test_shapes_broadcast_and_scalars_stay_scalars():
         (lambda: div(np.zeros(2, np.uint16), np.zeros(2, np.uint32), "f32"), FragmentMismatchError, "a holds f32"),
         (lambda: div(np.zeros(2, np.uint32), np.zeros(3, np.uint32), "f32"), FragmentMismatchError, "do not broadcast"),
         (lambda: sqrt([1.0], "f32"), FragmentMismatchError, "not list"),
-        (lambda: rcp(np.zeros(2, np.uint64), "f64", ftz=True), UnsupportedInstructionError, "ftz is of f32"),
-        (lambda: rcp(np.zeros(2, np.uint8), "e4m3"), UnsupportedInstructionError, "nothing divides"),
+        (lambda: rcp(np.zeros(2, np.uint64), "f64", ftz=True), UnsupportedInstructionError, "ftz applies to f32"),
+        (lambda: rcp(np.zeros(2, np.uint8), "e4m3"), UnsupportedInstructionError, "has no division"),
     ],
     ids=["width", "shapes", "list", "ftz", "e4m3"],
 )
-def test_what_does_not_fit_is_refused(call, error, says):
+def test_invalid_arguments_are_rejected(call, error, says):
     with pytest.raises(error, match=says):
         call()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A thread that flushes subnormals, or rounds otherwise: switched where it matters, and harmless everywhere else."""
+"""A thread that flushes subnormals, or has another rounding mode: detected where it matters, harmless elsewhere."""
 
 import timeit
 
@@ -34,7 +34,7 @@ _MODES = FLUSH_TO_ZERO | DENORMALS_ARE_ZERO | ROUND_TO_ZERO
 
 
 @pytest.mark.parametrize("bits", [FLUSH_TO_ZERO, DENORMALS_ARE_ZERO, FLUSH_TO_ZERO | DENORMALS_ARE_ZERO], ids=hex)
-def test_a_thread_that_flushes_is_refused(control, bits):
+def test_a_thread_that_flushes_is_rejected(control, bits):
     require_ieee_subnormals()
     with flags(control, bits):
         require_round_to_nearest()
@@ -55,7 +55,7 @@ def test_a_thread_that_flushes_is_refused(control, bits):
     ],
     ids=["nearest", "down", "up", "to zero"],
 )
-def test_a_thread_that_rounds_otherwise_is_refused(control, bits, ulps):
+def test_a_thread_with_another_rounding_mode_is_rejected(control, bits, ulps):
     x = np.array([1 + 2.0**-52] * 4)
     y = np.array([1.5, -1.5, 1 + 2.0**-52, -1 - 2.0**-52])
     with flags(control, bits):
@@ -75,7 +75,7 @@ def test_a_thread_that_rounds_otherwise_is_refused(control, bits, ulps):
 
 @pytest.mark.parametrize("bits", [ROUND_DOWN, ROUND_UP, ROUND_TO_ZERO], ids=hex)
 @pytest.mark.parametrize("name", ROWS)
-def test_in_a_thread_that_rounds_otherwise_results_are_the_same(control, bits, name):
+def test_results_are_the_same_in_a_thread_with_another_rounding_mode(control, bits, name):
     fmt = format_of(name)
     rng = np.random.default_rng(23)
     a, b, c = rng.integers(0, fmt.mask, (3, 1000), np.uint64, endpoint=True).astype(fmt.storage)
@@ -95,12 +95,12 @@ def test_in_a_thread_that_rounds_otherwise_results_are_the_same(control, bits, n
 
 
 @pytest.mark.parametrize("bits", [FLUSH_TO_ZERO | DENORMALS_ARE_ZERO, ROUND_DOWN, ROUND_TO_ZERO | FLUSH_TO_ZERO])
-def test_the_thread_gets_its_own_arithmetic_back_after_work_and_after_errors(control, bits):
+def test_the_arithmetic_of_a_thread_is_restored_after_work_and_after_errors(control, bits):
     before = word_of(control) & _MODES
     with flags(control, bits):
         with ieee_arithmetic():
             require_ieee_subnormals()
-            with ieee_arithmetic():  # as a kernel does that multiplies
+            with ieee_arithmetic():  # like a kernel that multiplies
                 assert word_of(control) & _MODES == before
             assert word_of(control) & _MODES == before
         assert word_of(control) & _MODES == before | bits
@@ -110,7 +110,7 @@ def test_the_thread_gets_its_own_arithmetic_back_after_work_and_after_errors(con
     assert word_of(control) & _MODES == before
 
 
-def test_where_no_switch_is_known_such_a_thread_is_refused(control, monkeypatch):
+def test_a_thread_that_flushes_is_rejected_if_no_switch_is_known(control, monkeypatch):
     monkeypatch.setattr(environment, "_switch", lambda: None)
     with flags(control, FLUSH_TO_ZERO), pytest.raises(BackendUnavailableError, match="flushes subnormal numbers"):
         add(*np.full((2, 1), 0x3FF0 << 48, np.uint64), "f64")
@@ -139,7 +139,7 @@ def everything():
 
 
 @pytest.mark.parametrize("edge", [-1, 1])
-def test_the_range_of_the_float_path_keeps_clear_of_what_is_flushed(control, edge):
+def test_the_range_of_the_float_path_excludes_subnormal_numbers(control, edge):
     rng = np.random.default_rng(22)
     size = 40_000
     factors = rng.integers(440, 460, (2, size)) * edge

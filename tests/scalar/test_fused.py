@@ -15,7 +15,7 @@ ARITHMETIC = ["f16", "bf16", "tf32", "f32", "f64", "e4m3", "e5m2"]
 
 
 def exact_fma(a, b, c, name, mode="RNE", out=None, rule="ieee"):
-    """The second path: fractions, and the rules of IEEE 754 for zeros, infinities and NaN."""
+    """Compute independently, with fractions and the rules of IEEE 754 for zeros, infinities and NaN."""
     row, target = ROWS[name], ROWS[out or name]
     (sa, x), (sb, y), (sc, z) = (value(bits, row) for bits in (a, b, c))
     sp = sa ^ sb
@@ -33,7 +33,7 @@ def exact_fma(a, b, c, name, mode="RNE", out=None, rule="ieee"):
 
 
 def check(columns, name, mode, **rest):
-    """Array and reference against the second path."""
+    """Compare array and reference with the independent result."""
     fmt = format_of(name)
     a, b, c = (np.array(column, fmt.storage) for column in columns)
     out = format_of(rest["out"]) if "out" in rest else None
@@ -47,7 +47,7 @@ def check(columns, name, mode, **rest):
 
 @st.composite
 def triples(draw, name):
-    """Patterns of every kind; every other time c nearly cancels the product, or is a tie away from it."""
+    """Draw patterns of every kind; half of the time c nearly cancels the product, or is half a step away from it."""
     fmt = format_of(name)
     low, hidden = fmt.ignored_low_bits, 1 << (fmt.fraction_bits + fmt.ignored_low_bits)
     edges = [0, 1 << low, fmt.max_finite, hidden, hidden - (1 << low), fmt.bias * hidden]
@@ -148,11 +148,11 @@ def test_arrays_agree_with_the_reference_on_random_patterns(name, nan):
         ("f32", 0x80000000, 0x3F800000, 0x00000000, "RNE", 0x00000000),
         ("f32", 0x80000000, 0x3F800000, 0x00000000, "RD", 0x80000000),
         ("f32", 0x00000000, 0x00000000, 0x00000000, "RD", 0x00000000),
-        ("f32", 0x80000001, 0x00000001, 0x00000000, "RNE", 0x80000000),  # rounds to zero, is negative
+        ("f32", 0x80000001, 0x00000001, 0x00000000, "RNE", 0x80000000),  # a negative number that rounds to zero
         ("f64", 0x8000000000000000, 0x3FF0000000000000, 0x8000000000000000, "RNE", 0x8000000000000000),
         ("f64", 0x8000000000000000, 0x3FF0000000000000, 0, "RNE", 0),
         ("f64", 0x3FF0000000000000, 0x3FF0000000000000, 0xBFF0000000000000, "RD", 0x8000000000000000),
-        # f64: the product's tail decides a tie; and only the 128-bit path can do the last four
+        # f64: the product's tail decides a tie; only the 128-bit path computes the last four
         ("f64", 0x3FF0000000000001, 0x3FF0000000000001, 0x3CA0000000000000, "RNE", 0x3FF0000000000003),
         ("f64", 0x3FF0000000000001, 0x3CA0000000000000, 0x3FF0000000000000, "RNE", 0x3FF0000000000001),
         ("f64", 0x3FF0000000000000, 0x3CA0000000000000, 0x3FF0000000000000, "RNE", 0x3FF0000000000000),
@@ -168,13 +168,13 @@ def test_arrays_agree_with_the_reference_on_random_patterns(name, nan):
         ("f16", 0x3C00, 0x3C00, 0xFC00, "RU", 0xFC00),
     ],
 )  # fmt: skip
-def test_row_multiplies_and_adds(name, a, b, c, mode, bits):
+def test_one_triple_gives_known_bits(name, a, b, c, mode, bits):
     assert hex(exact_fma(a, b, c, name, mode)) == hex(bits)
     check(([a], [b], [c]), name, mode)
 
 
-def test_float64_with_a_cast_to_float32_is_wrong_where_a_tail_breaks_a_tie():
-    # (1 + 2**-12)**2 = 1 + 2**-11 + 2**-24 is a tie of f32, and 2**-80 is too small for a float64 beside it.
+def test_float64_with_a_cast_to_float32_is_wrong_if_a_tail_breaks_a_tie():
+    # (1 + 2**-12)**2 = 1 + 2**-11 + 2**-24 is a tie of f32, and 2**-80 is too small to be added to it in float64.
     a, c = np.array([0x3F800800], np.uint32), np.array([0x17800000], np.uint32)
     x, z = (bits.view(np.float32).astype(np.float64) for bits in (a, c))
     assert hex((x * x + z).astype(np.float32).view(np.uint32)[0]) == "0x3f801000"
@@ -219,8 +219,8 @@ def test_fast_and_exact_paths_of_f64_agree():
 
 
 def test_f64_products_that_miss_a_tie_by_less_than_the_last_bit_of_their_tail():
-    # a * b = 2**-53 * (1 + r * 2**-105) beside c = 1 or 1 + 2**-52: the small parts, 2**-53 and the rest, have to be
-    # added with rounding to odd, both where that moves the last bit and where it must not.
+    # a * b = 2**-53 * (1 + r * 2**-105) with c = 1 or 1 + 2**-52: the small parts, 2**-53 and the rest, have to be
+    # added with rounding to odd, both if that changes the last bit and if it must not.
     rng = np.random.default_rng(9)
     fmt, rows = format_of("f64"), []
     for a in rng.integers(1 << 52, 1 << 53, 300).tolist():
@@ -235,7 +235,7 @@ def test_f64_products_that_miss_a_tie_by_less_than_the_last_bit_of_their_tail():
     assert got == [reference.fma(*row, fmt) for row in rows]
 
 
-def test_shapes_broadcast_and_large_arrays_are_cut_into_blocks():
+def test_shapes_broadcast_and_large_arrays_are_split_into_blocks():
     rng = np.random.default_rng(6)
     a = rng.integers(0, 0x7C00, (3, 1, 7000), np.uint16)
     b = rng.integers(0, 0x7C00, (4, 1), np.uint16)
@@ -246,7 +246,7 @@ def test_shapes_broadcast_and_large_arrays_are_cut_into_blocks():
     assert fma(c, c, c, "f16").shape == () and mul(a[:0], b, "f16").shape == (0, 4, 7000)
 
 
-def test_operands_that_do_not_fit_are_refused():
+def test_invalid_operands_are_rejected():
     half = np.zeros(2, np.uint16)
     with pytest.raises(FragmentMismatchError, match=r"b holds f16 patterns .* of uint16, not an array of float16"):
         fma(half, half.view(np.float16), half, "f16")

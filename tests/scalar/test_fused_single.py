@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The float64 path of the float32 multiply-add equals the integer path, on operands that cancel, tie and nearly tie."""
+"""The float64 path of the float32 multiply-add equals the integer path, if operands cancel, tie and nearly tie."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ F32 = format_of("f32")
 
 
 def near_one(rng, count):
-    """Exponents within 50 of 1, a third of the significands short."""
+    """Return numbers with exponents between -50 and 50; a third of the significands are short."""
     exponent = rng.integers(100, 150, count, np.uint32)
     fraction = rng.integers(0, 1 << 23, count, np.uint32)
     fraction = np.where(rng.random(count) < 0.3, fraction & 0x7FF000, fraction).astype(np.uint32)

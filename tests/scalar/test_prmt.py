@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""prmt against bytes picked one by one, and the tables of its modes."""
+"""prmt against bytes selected one by one, and the tables of its modes."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ A, B = 0x83021180, 0xC7667F44
 
 
 def by_bytes(a, b, selectors):
-    """Selectors, lowest place first, the way a person would read them."""
+    """Apply the selectors one by one, lowest result byte first."""
     pool = (a & 0xFFFFFFFF).to_bytes(4, "little") + (b & 0xFFFFFFFF).to_bytes(4, "little")
     picked = [pool[s % 8] if s < 8 else (255 if pool[s % 8] > 127 else 0) for s in selectors]
     return int.from_bytes(bytes(picked), "little")
@@ -27,7 +27,7 @@ MODES = {  # as the manual prints them: d.b3, d.b2, d.b1, d.b0 for 0, 1, 2, 3
 }
 
 
-def test_every_selector_picks_its_bytes():
+def test_every_selector_selects_its_bytes():
     c = np.arange(1 << 16, dtype=np.uint32)
     got = prmt(A, B, c)
     assert got.dtype == np.uint32
@@ -36,13 +36,13 @@ def test_every_selector_picks_its_bytes():
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("selector", [0, 1, 2, 3])
-def test_modes_pick_what_the_manual_prints(mode, selector):
+def test_modes_select_the_bytes_in_the_manual(mode, selector):
     want = by_bytes(A, B, [int(x) for x in reversed(MODES[mode][selector])])
     assert hex(prmt(A, B, selector, mode)) == hex(want)
-    assert hex(prmt(A, B, 0xFFFFFFF4 + selector, mode)) == hex(want)  # upper bits do not count
+    assert hex(prmt(A, B, 0xFFFFFFF4 + selector, mode)) == hex(want)  # upper bits are ignored
 
 
-def test_upper_bits_of_the_selector_do_not_count():
+def test_upper_bits_of_the_selector_are_ignored():
     assert prmt(A, B, 0xFFFF7531) == prmt(A, B, 0x7531)
 
 
@@ -59,7 +59,7 @@ def test_operands_broadcast_and_keep_the_dtype_of_a():
     assert signed.dtype == np.int32 and (signed.view(np.uint32) == got).all()
 
 
-def test_numbers_stay_numbers():
+def test_python_integers_give_a_python_integer():
     assert type(prmt(-1, 0, 0x0000)) is int and prmt(-1, 0, 0) == 0xFFFFFFFF
     one = prmt(np.uint32(A), B, 0x7654)
     assert type(one) is np.uint32 and one == B
@@ -71,18 +71,18 @@ def test_numbers_stay_numbers():
         ((1 << 32, 0, 0), r"a of prmt is a word of 32 bits, .* not 4294967296"),
         ((0, True, 0), r"b of prmt .* not True"),
         ((0, 0, np.zeros(2, np.uint64)), r"c of prmt .* not uint64"),
-        ((np.zeros(2, np.float32), 0, 0), r"a of prmt .* not float32; take the same bits with .view"),
+        ((np.zeros(2, np.float32), 0, 0), r"a of prmt .* not float32; reinterpret the bits with .view"),
         ((np.zeros(2, np.uint32), np.zeros(3, np.uint32), 0), r"do not broadcast: a \(2,\), b \(3,\), c \(\)"),
         ((None, 0, 0), r"a of prmt .* not None"),
     ],
     ids=["33 bits", "bool", "64 bits", "floats", "shapes", "none"],
 )
-def test_other_operands_are_refused(operands, message):
+def test_other_operands_are_rejected(operands, message):
     with pytest.raises(FragmentMismatchError, match=message):
         prmt(*operands)
 
 
 @pytest.mark.parametrize("mode", ["rc4", None, "F4E"])
-def test_other_modes_are_refused(mode):
+def test_other_modes_are_rejected(mode):
     with pytest.raises(UnsupportedInstructionError, match="the modes are f4e, b4e, rc8, ecl, ecr, rc16, or none"):
         prmt(0, 0, 0, mode)

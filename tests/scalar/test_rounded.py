@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The fast arithmetic of f32, f64 and halves is that of exact integers, in every rounding."""
+"""The fast arithmetic of f32, f64 and halves matches exact integers, in every rounding."""
 
 import numpy as np
 import pytest
@@ -47,7 +47,7 @@ def test_f64_is_rounded_once_to_nearest():
 
 
 @pytest.mark.parametrize("rounding", ROUNDINGS)
-def test_a_product_is_flushed_if_it_stays_below_with_24_bits_under_any_exponent(rounding):
+def test_a_product_is_flushed_if_it_is_too_small_after_rounding_with_an_unbounded_exponent(rounding):
     exponents = np.arange(2, 126, dtype=np.uint32)
     up, down = (x.reshape(-1, 1, 1) for x in (exponents, np.uint32(128) - exponents))
     a = np.broadcast_to((up << np.uint32(23)) + np.arange(6, dtype=np.uint32).reshape(6, 1), (124, 6, 6)).reshape(-1)
@@ -61,7 +61,7 @@ def test_a_product_is_flushed_if_it_stays_below_with_24_bits_under_any_exponent(
 
 
 def is_below(a: int, b: int, rounding: str) -> bool:
-    """Whether a product of f32, rounded to 24 bits, is smaller than 2**-126."""
+    """Return whether a product of f32, rounded to 24 bits, is smaller than 2**-126."""
     negative = bool(a >> 31)
     significands = [(x & 0x7FFFFF) | 0x800000 for x in (a, b)]
     product = significands[0] * significands[1]
@@ -84,7 +84,7 @@ def is_below(a: int, b: int, rounding: str) -> bool:
         (0x1DC0, 0xA190, 0x8400, 0x8000),
     ],
 )
-def test_the_tie_below_the_smallest_normal_f16_becomes_that_number_and_less_becomes_zero(a, b, product, flushed):
+def test_the_tie_below_the_smallest_normal_f16_rounds_up_to_it_and_smaller_numbers_become_zero(a, b, product, flushed):
     x, y, zero = (np.array([bits], np.uint16) for bits in (a, b, 0x8000 if product & 0x8000 else 0))
     f16 = HALVES["f16"]
     for ftz, expected in ((False, product), (True, flushed)):

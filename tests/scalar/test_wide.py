@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""128-bit integers against Python's."""
+"""128-bit integers against Python integers."""
 
 import numpy as np
 import pytest

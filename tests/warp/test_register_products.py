@@ -144,4 +144,4 @@ def test_auto_takes_registers_once_numpy_has_spent_enough_and_nothing_else_is_co
     for spent in (0.0, 1.9, 0.2):
         compiled_code.note_seconds(ins.product, spent)
         assert np.array_equal(ins.execute(a, b, c), d)
-    assert taken == [1] and compiled_code.is_ready(compiled_code.code_of(ins.product, True))
+    assert taken == [1] and compiled_code.is_ready(compiled_code.function_of(ins.product, True))

@@ -23,8 +23,8 @@ VERBS = frozenset(
     partition pass patch pause perform permute pick pickle place plan plot point poll pop populate post prefer prepare
     prepend preserve prevent print probe process produce profile promote propagate propose protect prove provide prune
     publish pull push put qualify quantise query queue quote raise rank reach read rearrange rebuild receive
-    reconstruct record redirect reduce refill refuse register reject release reload remember remove rename render
-    reorder repack repair repeat replace replay report represent require reserve reset reshape resolve restore
+    reconstruct record redirect reduce refill refuse register reinterpret reject release reload remember remove rename
+    render reorder repack repair repeat replace replay report represent require reserve reset reshape resolve restore
     restrict resume retain retire retry return reuse reverse rewrite roll rotate round route run sample save scale
     scan scatter schedule search select send separate serialise serve set settle shade shape share shift shorten show
     shrink shuffle sign silence simplify simulate skip slice sort spell split square stack start state step stop store

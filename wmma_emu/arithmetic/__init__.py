@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""What is computed: one model row for each chip and kind of instruction, and engines that agree bit for bit."""
+"""The arithmetic of matrix units: a model for each chip and kind of instruction, and engines that agree bit for bit."""
 
 from wmma_emu.first_use import on_first_use
 
-TYPE_CHECKING = False  # as typing has it
+TYPE_CHECKING = False  # not imported from typing, which is slow to import
 if TYPE_CHECKING:
     from wmma_emu.arithmetic.blocks import thread_count
     from wmma_emu.arithmetic.engines import ENGINES, check_engine, fastest, is_installed, matmul
@@ -41,5 +41,5 @@ _HOMES = {
 }  # fmt: skip
 """The module of every public name."""
 
-if not TYPE_CHECKING:  # type checkers know the names, and would take any other for one too
+if not TYPE_CHECKING:  # type checkers see the imports above; with __getattr__ they would accept any name
     __getattr__, __dir__ = on_first_use(__name__, __all__, _HOMES)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""One rounding step of an aligned sum for many elements at once: any operands, specials included.
+"""One rounding step of an aligned sum for many elements at once, for any operands including specials.
 
-`wmma_emu.arithmetic.reference.fused_step` is the same thing for one element. Here float64 carries the terms,
-exactly: a product has at most 22 significand bits and an exponent within float64's range, and cut terms are integers
-whose sums stay below 2**53. Infinities and NaN need no case of their own, float64 treats them as the unit does.
+`wmma_emu.arithmetic.reference.fused_step` does the same for one element. This module holds terms exactly in float64: a
+product has at most 22 significand bits and an exponent in float64's range, and truncated terms are integers whose sums
+are below 2**53. Infinities and NaN need no special case, because float64 treats them as the unit does.
 """
 
 from functools import cache
@@ -19,7 +19,7 @@ from wmma_emu.formats.codec import Bits
 
 
 class _Decoded(NamedTuple):
-    """Value and exponent of every pattern of a format, as far as the hardware reads it."""
+    """The value and exponent of every pattern of a format, without the bits that the hardware ignores."""
 
     value: NDArray[np.float64]
     exponent: NDArray[np.int16]
@@ -28,10 +28,10 @@ class _Decoded(NamedTuple):
 def fused_step(
     model: DotModel, a: Bits, a_format: Format, b: Bits, b_format: Format, c: Bits, scale: Format | None = None
 ) -> Bits:
-    """One rounding step of the unit for each element: align the terms, cut, add, round once.
+    """Compute one rounding step of the unit for each element: align the terms, truncate, add, round once.
 
     Operands are patterns of at most 11 significand bits, shape (terms, ...), or, with ``scale``, codes with scales,
-    whose exponents are added to those of the products; c and what comes back, shape (...), are patterns in the
+    whose exponents are added to the exponents of the products; c and the result, shape (...), are patterns in the
     accumulator's format.
     """
     out = model.output_format
@@ -47,7 +47,7 @@ def fused_step(
         finite = np.isfinite(total)
         whole = np.where(finite, total, 0).astype(np.int64)
     bits = round_pack(whole < 0, np.abs(whole), exponent - model.fraction_bits, out, model.rounding, "infinity")
-    # A zero sum is +0: of -0 terms alone, after cancellation, and rounded to zero from either side.
+    # A zero sum is +0: also if all terms are -0, after cancellation, and after rounding to zero from either side.
     bits = np.where(bits == out.sign_mask, 0, bits)
     special = np.where(
         np.isnan(total), out.canonical_nan, np.where(total < 0, out.infinity | out.sign_mask, out.infinity)

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""What Blackwell computes beyond the chips before it: FP6 and FP4, block scales, `tcgen05.mma`; one row a chip.
+"""The models of Blackwell's own instructions: FP6 and FP4, block scales, `tcgen05.mma`; one entry per chip.
 
-No GPU has checked these rows here. Where sources disagree, or where nobody says, the alternatives are rows with a name,
-which ``model=`` selects. What is known, and of whom:
+This project has not checked these entries on a GPU. If sources disagree, or do not exist, the alternatives are entries
+with a name, which ``model=`` selects. The sources:
 
 - MMA-Sim (arXiv 2511.10909, releases of November 2025 and later) has all of these arithmetics for e4m3, e5m2 and
-  e2m1, dense; e3m2 and e2m3 it leaves out, and so does everybody.
-- MATLAB-tensor-core (arXiv 2512.07004) has FP8 of Blackwell, without scales.
-- DeepGEMM, issue 176: somebody's measurements on a B200, 25 bits for kind::f8f6f4; 34 to 37 for kind::mxf4 and
+  e2m1, dense; no source has e3m2 and e2m3.
+- MATLAB-tensor-core (arXiv 2512.07004) has Blackwell's FP8, without scales.
+- DeepGEMM, issue 176: a user's measurements on a B200, 25 bits for kind::f8f6f4; 34 to 37 for kind::mxf4 and
   kind::mxf4nvf4, undecided.
 """
 
@@ -15,26 +15,26 @@ from collections.abc import Iterator
 from typing import Any
 
 from wmma_emu.arithmetic.model import DotModel
-from wmma_emu.arithmetic.table_rows import FP8, LIKE_DENSE, LITERATURE, SIM, Known, Said, aligned, rows, shapes_of
+from wmma_emu.arithmetic.table_rows import FP8, LIKE_DENSE, LITERATURE, SIM, Claim, Claims, aligned, rows, shapes_of
 from wmma_emu.evidence import Status
 from wmma_emu.instructions.table import INSTRUCTIONS
 from wmma_emu.instructions.tensor import TENSOR_KINDS
 
 _FP4 = ("e2m1",)
 _KNOWN = (*FP8, *_FP4)
-"""Formats that MMA-Sim has."""
+"""The formats in MMA-Sim."""
 
 _FP6 = tuple(dict.fromkeys(
     x.a for x in INSTRUCTIONS.values() if x.kind == "kind::f8f6f4" and x.a not in _KNOWN
 ))  # fmt: skip
-"""The others that the kind has: e3m2 and e2m3; no source has them, on either side."""
+"""The other formats of the kind, e3m2 and e2m3, which no source has for either operand."""
 
 _ORDERED = ("mma.sp::ordered_metadata",)
 _DENSE_TENSOR = ("tcgen05.mma", "tcgen05.mma.ws")
 _SPARSE_TENSOR = ("tcgen05.mma.sp", "tcgen05.mma.ws.sp")
 
 _Pairs = tuple[tuple[tuple[str, ...], tuple[str, ...], Status, str], ...]
-"""Formats of A, of B (none: any), status, source."""
+"""The formats of A, the formats of B (empty: any), status and source."""
 
 _WITH_FP6: _Pairs = tuple(
     (a, b, "inferred", "the unit of e4m3, e5m2 and e2m1 (MMA-Sim, arXiv 2511.10909)")
@@ -53,7 +53,7 @@ _SCALED_SPARSE: _Pairs = (((*_KNOWN, *_FP6), (), *LIKE_DENSE[:2]),)
 
 
 def _narrow_operands() -> Iterator[DotModel]:
-    """`mma.sync` and `mma.sp` of kind::f8f6f4 with FP6 or FP4: products of FP8, and sparse FP8, have other rows."""
+    """Yield `mma.sync` and `mma.sp` of kind::f8f6f4 with FP6 or FP4; products of FP8, and sparse FP8, are elsewhere."""
     for accumulator in ("f32", "f16"):
         for a, b, status, source in (*_WITH_FP4, *_WITH_FP6):
             yield from aligned({"sm_120": (status, source, "")}, accumulator, families=("mma.sync",),
@@ -65,7 +65,7 @@ def _narrow_operands() -> Iterator[DotModel]:
 
 
 def _scaled_exponents() -> Iterator[DotModel]:
-    """kind::mxf8f6f4: one step of 32 products, to whose exponents those of the scales are added."""
+    """Yield kind::mxf8f6f4: one step of 32 products, with the scales' exponents added to the products' exponents."""
     for arch, families, shapes, is_sparse in (
         ("sm_120", ("mma.sync",), shapes_of(("mma.sync",), *_KNOWN, kind="kind::mxf8f6f4"), False),
         ("sm_120", _ORDERED, shapes_of(_ORDERED, *_KNOWN, kind="kind::mxf8f6f4"), True),
@@ -97,13 +97,17 @@ _OTHER_GROUPS: tuple[tuple[str, dict[str, Any], tuple[str, ...], str, str], ...]
     ("groups of 32", {"group_terms": 32}, (), _ONE_TERM, ""),
     ("min_exponent=-143", {"min_exponent": -143}, (), _RULE, ""),
 )
-"""Alternatives: name, what differs from the default, the chips that the source speaks of, source, note."""
+"""The alternatives: name, differences from the default, the chips that the source covers, source, note."""
 
 
 def _scaled_groups() -> Iterator[DotModel]:
-    """kind::mxf4 and kind::mxf4nvf4: exact sums of groups of 16 products, times the scales, in one step."""
-    literature: Said = ("literature", SIM, f"{_GROUPS}; {_LATER_SIM}, in that of 2025 a zero group does")
-    longer: Said = ("inferred", "the arithmetic of k = 64 (MMA-Sim, arXiv 2511.10909), six groups in one step", _GROUPS)
+    """Yield kind::mxf4 and kind::mxf4nvf4: exact sums of groups of 16 products, times the scales, in one step."""
+    literature: Claim = ("literature", SIM, f"{_GROUPS}; {_LATER_SIM}, in that of 2025 a zero group does")
+    longer: Claim = (
+        "inferred",
+        "the arithmetic of k = 64 (MMA-Sim, arXiv 2511.10909), six groups in one step",
+        _GROUPS,
+    )
     for arch, families, shapes, terms, known in (
         ("sm_120", ("mma.sync",), shapes_of(("mma.sync",), *_FP4, kind="kind::mxf4"), 64, literature),
         ("sm_120", _ORDERED, shapes_of(_ORDERED, *_FP4, kind="kind::mxf4"), 64, LIKE_DENSE),
@@ -119,13 +123,13 @@ def _scaled_groups() -> Iterator[DotModel]:
 
 
 def _tensor() -> Iterator[DotModel]:
-    """`tcgen05.mma` without scales: f16, bf16, tf32, kind::f8f6f4, kind::i8."""
-    sparse: Known = {"sm_100": LIKE_DENSE}
-    dense: Known = {"sm_100": ("literature", SIM, "without .cta_group::2, to which it is carried over")}
-    fp8: Known = {
+    """Yield `tcgen05.mma` without scales: f16, bf16, tf32, kind::f8f6f4, kind::i8."""
+    sparse: Claims = {"sm_100": LIKE_DENSE}
+    dense: Claims = {"sm_100": ("literature", SIM, "without .cta_group::2, to which it is carried over")}
+    fp8: Claims = {
         "sm_100": ("literature", LITERATURE + "; DeepGEMM, issue 176: 25 bits on a B200", "f16 results: MMA-Sim alone")
     }
-    carried: Known = {"sm_100": ("inferred", "the arithmetic of tcgen05.mma without .ws", "")}
+    carried: Claims = {"sm_100": ("inferred", "the arithmetic of tcgen05.mma without .ws", "")}
     narrow = [(a, b, ("f32", "f16"), 32, {"sm_100": (status, source, "")})
               for a, b, status, source in (*_WITH_FP4, *_WITH_FP6)]  # fmt: skip
     for a, b, accumulators, terms, evidence in (
@@ -138,7 +142,7 @@ def _tensor() -> Iterator[DotModel]:
                 yield from aligned(known, accumulator, families=families, shapes=(f"k{terms}",), **same)
             yield from aligned(sparse, accumulator, families=_SPARSE_TENSOR, shapes=(f"k{2 * terms}",), **same)
     text = "PTX ISA 9.1: kind::i8 multiplies integers into 32-bit ones, .satfinite clamps"
-    integers: Known = {"sm_100": ("documented", text, "one clamp of the exact total: inferred from mma.sync")}
+    integers: Claims = {"sm_100": ("documented", text, "one clamp of the exact total: inferred from mma.sync")}
     for row in (*rows(integers, arithmetic="integer", families=_DENSE_TENSOR, shapes=("k32",), inputs=("s8", "u8"),
                       accumulator="s32"),
                 *rows(integers, arithmetic="integer", families=_SPARSE_TENSOR, shapes=("k64",), inputs=("s8", "u8"),
@@ -148,4 +152,4 @@ def _tensor() -> Iterator[DotModel]:
 
 
 BLACKWELL: tuple[DotModel, ...] = (*_narrow_operands(), *_scaled_exponents(), *_scaled_groups(), *_tensor())
-"""Rows of Blackwell's own instructions; those that it shares with other chips are in `wmma_emu.arithmetic.table`."""
+"""The models of Blackwell's own instructions; instructions of other chips too are in `wmma_emu.arithmetic.table`."""

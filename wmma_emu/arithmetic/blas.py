@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Keep the threads of NumPy's BLAS from multiplying with those that take the blocks of a product.
+"""Limits on the threads of NumPy's BLAS while several threads multiply the blocks of a product.
 
-NumPy's `matmul` runs threads of its own. Where blocks of D are multiplied in several threads, each such call is to
-stay in its thread: threadpoolctl says so to the library. Where it is not installed, or where it refuses because another
-thread of the program has set the number before, one thread multiplies at a time.
+NumPy's `matmul` starts its own threads. If blocks of D are multiplied in several threads, each call should use only its
+calling thread: threadpoolctl sets this limit in the library. If threadpoolctl is not installed, or fails because
+another thread of the program has set the number before, one thread multiplies at a time.
 """
 
 import os
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 
 class _Limit:
-    """What all threads of the process share: how many are within, and what was set before the first entered."""
+    """The state shared by all threads of the process: the number inside, and the settings before the first entered."""
 
     lock = threading.Lock()
     turn = threading.Lock()
@@ -28,7 +28,7 @@ class _Limit:
 
 
 def _begin_anew() -> None:
-    """In a child process, which has none of the threads that held the locks."""
+    """Reset the state in a child process, which lacks the threads that held the locks."""
     _Limit.lock, _Limit.turn = threading.Lock(), threading.Lock()
     _Limit.within, _Limit.limiter, _Limit.is_kept = 0, None, False
 
@@ -39,9 +39,9 @@ if hasattr(os, "register_at_fork"):
 
 @contextmanager
 def one_thread_each() -> Iterator[None]:
-    """Within it, in every thread of the process, a call of `exact_matmul` stays in its thread, or waits its turn.
+    """Keep each call of `exact_matmul` in its thread, or let calls wait for each other, in all threads of the process.
 
-    The first to enter sets that, the last to leave puts back what was set before.
+    The first thread to enter sets the limit, the last one to leave restores the previous settings.
     """
     controller = _controller()
     with _Limit.lock:
@@ -60,7 +60,7 @@ def one_thread_each() -> Iterator[None]:
 
 
 def exact_matmul(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
-    """Multiply floats whose products and sums the dtype holds exactly, in whatever order BLAS adds them."""
+    """Multiply floats whose products and sums are exact in the dtype, in any order of addition in BLAS."""
     with nullcontext() if _Limit.is_kept else _Limit.turn:
         product: NDArray[Any] = np.matmul(a, b)
     return product
@@ -68,7 +68,7 @@ def exact_matmul(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
 
 @cache
 def _controller() -> Any:
-    """The BLAS libraries that are loaded; None without threadpoolctl, an extra."""
+    """Return the controller of the loaded BLAS libraries; None without threadpoolctl, an extra."""
     try:
         from threadpoolctl import ThreadpoolController
     except ImportError:

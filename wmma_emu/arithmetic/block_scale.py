@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""What block scales do to the products of one step: the specification, on Python integers.
+"""Block scales applied to the products of one step: the specification, on Python integers.
 
-A scale of A and a scale of B belong to every product. Either their exponents are added to that of the product, which is
-then a term as any other; or the products that share scales are added up in groups, exactly, and each sum is multiplied
-by both significands: a term that is aligned by the exponents of its scales, however large or small the sum is.
+Every product has a scale of A and a scale of B. Either their exponents are added to the product's exponent, and the
+product is then an ordinary term; or the products that share scales are added up exactly in groups, and each sum is
+multiplied by both significands. Such a term is aligned by the exponents of its scales, whatever the size of the sum.
 """
 
 from typing import NamedTuple
@@ -12,7 +12,7 @@ from wmma_emu.formats import Format
 from wmma_emu.formats.reference import unpack
 
 NO_EXPONENT = -(1 << 14)
-"""Of a term whose scale is zero: it never is the largest."""
+"""The exponent of a term whose scale is zero, which is never the largest."""
 
 
 class Term(NamedTuple):
@@ -40,7 +40,7 @@ class ScalePair(NamedTuple):
 
 
 def scale_pair(x: int, y: int, fmt: Format) -> ScalePair:
-    """Multiply two scales exactly; the significand is not normalised, and zero only where a scale is.
+    """Multiply two scales exactly; the significand is not normalised, and zero only if a scale is zero.
 
     Examples
     --------
@@ -57,25 +57,25 @@ def scale_pair(x: int, y: int, fmt: Format) -> ScalePair:
 
 
 def scaled(term: Term, scales: ScalePair) -> Term:
-    """Add the exponents of scales to that of a product; a NaN scale makes NaN of anything."""
+    """Add the exponents of scales to the exponent of a product; a NaN scale always gives NaN."""
     if scales.kind == "nan":
         return term._replace(kind="nan")
     return term._replace(exponent=term.exponent + scales.exponent)
 
 
 def group_units(formats: tuple[Format, Format]) -> int:
-    """Places behind the point of the unit in which a group is summed: that of the smallest product."""
+    """Return the fraction bits of a group's sum, whose unit is the smallest product."""
     a, b = formats
     return a.fraction_bits + b.fraction_bits - a.emin - b.emin
 
 
 def sum_of_group(products: list[Term], units: int) -> int:
-    """Add finite products, exactly, in units of ``2**-units``."""
+    """Add finite products exactly, in units of ``2**-units``."""
     return sum((-1) ** t.sign * t.significand << units + t.exponent - t.fraction_bits for t in products)
 
 
 def group_term(products: list[Term], formats: tuple[Format, Format], scales: ScalePair) -> Term:
-    """Sum the products of a group exactly, and multiply by both scales."""
+    """Sum the products of a group exactly and multiply by both scales."""
     units = group_units(formats)
     total = sum_of_group(products, units)
     significand, fraction_bits = abs(total) * scales.significand, units + scales.fraction_bits

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Cut D into blocks, and multiply them in threads.
+"""Division of D into blocks, which are multiplied in threads.
 
-An engine multiplies one block at a time, from all of its rows of A and columns of B, and no block needs another. The
-loops of NumPy and of compiled code let other threads run meanwhile.
+An engine multiplies one block at a time, from all of its rows of A and columns of B; blocks are independent. The loops
+of NumPy and of compiled code let other threads run meanwhile.
 """
 
 import os
@@ -20,27 +20,27 @@ from wmma_emu.formats.arrays import integer_of
 from wmma_emu.formats.codec import Bits
 
 Progress = Callable[[float], None]
-"""Called now and then with the share of the work that is done."""
+"""A callback that receives the completed share of the work from time to time."""
 
 BlockEngine = Callable[[DotProduct, Bits, Bits, Bits, Bits, Progress | None], None]
-"""From a block's a, b, c to its d, which is written; shapes (batch, m, k), (batch, k, n), (batch, m, n)."""
+"""A function that writes d for the a, b, c of a block; shapes (batch, m, k), (batch, k, n), (batch, m, n)."""
 
 _MOST_THREADS = 256
-"""More than a machine has cores gain nothing, and systems refuse some thousands."""
+"""The largest number of threads: more than the cores of a machine gain nothing, and systems reject a few thousand."""
 
 _WORTH_A_THREAD = 1 << 22
-"""Multiply-adds of a block, at the least: some milliseconds, against the 0.1 ms that a thread takes to begin."""
+"""The minimum multiply-adds of a block: a few milliseconds, compared with 0.1 ms to start a thread."""
 
 _ROWS = 1024
 _COLUMNS = 1024
-"""Of a block at the most, and half as many where more than `_MANY` threads hold what they made ready. What an engine
-makes ready of A and B it makes ready for each block again, at a cost of some tens of multiply-adds an element, so that
-a block should be some hundreds of rows and columns."""
+"""The maximum multiply-adds of a block, halved if more than `_MANY` threads hold prepared operands. An engine prepares
+A and B again for each block, at the cost of tens of multiply-adds per element, so that a block should have hundreds of
+rows and columns."""
 
 _MANY = 8
 
 _FEWEST = 128
-"""Rows and columns to which blocks are cut in order that every thread has one."""
+"""The smallest rows and columns of blocks that are reduced so that every thread has one."""
 
 
 class _Block(NamedTuple):
@@ -50,18 +50,18 @@ class _Block(NamedTuple):
 
 
 def available_cores() -> int:
-    """How many cores this process may use."""
+    """Return the number of cores that this process may use."""
     affinity = getattr(os, "sched_getaffinity", None)
     return len(affinity(0)) if affinity is not None else os.cpu_count() or 1
 
 
 def thread_count(threads: int | None) -> int:
-    """Check a number of threads; None is every core. No more are ever started than `_MOST_THREADS`.
+    """Check a number of threads; None stands for every core. At most `_MOST_THREADS` are started.
 
     Raises
     ------
     UnsupportedInstructionError
-        For what is no positive whole number.
+        If the value is not a positive integer.
 
     Examples
     --------
@@ -72,9 +72,7 @@ def thread_count(threads: int | None) -> int:
         return available_cores()
     count = integer_of(threads)
     if count is None or count < 1:
-        raise OptionError(
-            f"threads={shorten(threads)} is no number of threads; give 1 or more, or leave it out"
-        )
+        raise OptionError(f"threads={shorten(threads)} is not a number of threads; pass 1 or more, or omit it")
     return min(count, _MOST_THREADS)
 
 
@@ -87,9 +85,9 @@ def multiply_blocks(
     threads: int,
     progress: Progress | None = None,
 ) -> Bits:
-    """Compute D = A B + C for every matrix of a batch, block after block of D.
+    """Compute D = A B + C for every matrix of a batch, one block of D after another.
 
-    No more than ``threads`` are used; small products take one.
+    At most ``threads`` are used; small products use one.
     """
     d = np.empty(c.shape, product.d.storage)
     work = c.size * max(a.shape[-1], 1)
@@ -135,7 +133,7 @@ def _in_threads(
     done, stop = 0, threading.Event()
 
     def go_on(share: float) -> None:
-        """What a block calls now and then: Ctrl-C is not to wait for its end."""
+        """Report progress, and stop if another block failed or Ctrl-C was pressed."""
         if stop.is_set():
             raise CancelledError
 
@@ -155,14 +153,14 @@ def _in_threads(
 
 
 def _size(block: _Block) -> int:
-    """Elements of D."""
+    """Return the number of elements of D."""
     matrices, rows, columns = block
     size: int = (matrices.stop - matrices.start) * (rows.stop - rows.start) * (columns.stop - columns.start)
     return size
 
 
 def _blocks(shape: tuple[int, ...], workers: int) -> Iterator[_Block]:
-    """Cut a batch of matrices into parts: of small matrices a range of the batch, else pieces of each."""
+    """Yield the parts of a batch of matrices: ranges of the batch for small matrices, otherwise pieces of each."""
     batch, m, n = shape
     if not batch * m * n:
         return
@@ -183,7 +181,7 @@ def _blocks(shape: tuple[int, ...], workers: int) -> Iterator[_Block]:
 
 
 def _block_sides(m: int, n: int, wanted: int) -> tuple[int, int]:
-    """Rows and columns of a block: at most what fits, fewer where there are to be ``wanted`` of about one size."""
+    """Return the rows and columns of a block: at most the maximum, fewer to get ``wanted`` blocks of similar size."""
     parts = 1 if wanted <= _MANY else 2
     rows, columns = min(m, _ROWS // parts), min(n, _COLUMNS // parts)
     while -(-m // rows) * -(-n // columns) < wanted:
@@ -195,5 +193,5 @@ def _block_sides(m: int, n: int, wanted: int) -> tuple[int, int]:
             rows = -(-rows // 2)
         else:
             break
-    # Blocks of one size: none of a few left-over rows beside full ones.
+    # Blocks have similar sizes, without a small remainder next to full blocks.
     return -(-m // -(-m // rows)), -(-n // -(-n // columns))

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""When compiled code pays: what products have cost NumPy so far, and whether compiled code is ready, kept or missing.
+"""The decision to use compiled code: the time NumPy has spent, and whether compiled code is loaded, cached or missing.
 
-Nobody knows how much a program is going to multiply. So compiled code is fetched once NumPy has spent, in this process
-and on products of one kind, a fair share of what fetching takes: little where numba has kept it on disk, much where it
-has to be compiled. Then the whole takes never much longer than what is best in hindsight.
+The amount of future work of a program is unknown. So compiled code is obtained as soon as NumPy has spent a fair share
+of its cost, in this process and on products of one kind: little time if numba has it cached on disk, much if it must be
+compiled. The total time is then never much longer than the best choice in hindsight.
 """
 
 import os
@@ -19,101 +19,101 @@ from wmma_emu.arithmetic.model import DotProduct
 from wmma_emu.arithmetic.tiles import largest_exact_step
 
 _TO_LOAD, _TO_IMPORT, _TO_COMPILE = 0.1, 0.5, 2.0
-"""Seconds of NumPy from which on what numba has kept is loaded, which takes a fifth of a second; from which on numba is
-imported for that, half a second more; and from which on it compiles, some ten seconds, once a machine."""
+"""The thresholds in seconds of NumPy's time: for loading cached code, which takes a fifth of a second; for also
+importing numba, half a second more; and for compiling, about ten seconds, once per machine."""
 
 _RATES = {"aligned_sum": 1e9, "fma_chain": 3e7}
-"""Multiply-adds a second of NumPy, about, in large matrices: see docs/explanation/performance.md."""
+"""NumPy's approximate multiply-adds per second in large matrices: see docs/explanation/performance.md."""
 
 _SECONDS_A_STEP = 2e-4
-"""Of NumPy, for one rounding step over matrices of any size: it calls some dozens of functions for each."""
+"""NumPy's time for one rounding step over matrices of any size: it calls dozens of functions for each."""
 
 _MANY, _SMALL, _SHORT = 16, 1 << 14, 1 << 6
-"""So many matrices, each of so few elements of D and so short a k, are multiplied side by side in compiled code."""
+"""The minimum number of matrices, the maximum elements of D and the maximum k for compiled code side by side."""
 
 _MODULE = "wmma_emu.arithmetic.numba_kernels"
 
 
-class Code(NamedTuple):
-    """A function that is compiled for a kind of products: each kind is compiled, kept and loaded by itself."""
+class CompiledFunction(NamedTuple):
+    """A function compiled for a kind of products: each kind is compiled, cached and loaded separately."""
 
     kind: tuple[object, ...]
     side_by_side: bool
 
 
 _seconds: defaultdict[tuple[object, ...], float] = defaultdict(float)
-"""Of NumPy, by kind."""
+"""The time that NumPy has spent, by kind."""
 
-_ready: set[Code] = set()
-"""What has run in this process."""
+_ready: set[CompiledFunction] = set()
+"""The functions that have run in this process."""
 
-_kept: dict[Code, bool | None] = {}
-"""What was found on disk, or was not: looked up once."""
+_kept: dict[CompiledFunction, bool | None] = {}
+"""Whether each function is cached on disk, looked up once."""
 
 
 def is_side_by_side(batch: int, elements: int, k: int) -> bool:
-    """Whether the numba engine multiplies matrices, of so many elements of D each, side by side."""
+    """Return whether the numba engine multiplies the matrices, with ``elements`` of D each, side by side."""
     return batch >= _MANY and elements <= _SMALL and k <= _SHORT
 
 
-def code_of(product: DotProduct, side_by_side: bool) -> Code:
-    """Say which compiled function a product takes.
+def function_of(product: DotProduct, side_by_side: bool) -> CompiledFunction:
+    """Return the compiled function for a product.
 
     Examples
     --------
     >>> from wmma_emu.arithmetic import dot_product_of
     >>> from wmma_emu.instructions import lookup
-    >>> code_of(dot_product_of(lookup("m16n8k16.f32.f16.f16.f32"), "sm_80"), True)
-    Code(kind=('aligned_sum', 8, 32, 'f32'), side_by_side=True)
+    >>> function_of(dot_product_of(lookup("m16n8k16.f32.f16.f16.f32"), "sm_80"), True)
+    CompiledFunction(kind=('aligned_sum', 8, 32, 'f32'), side_by_side=True)
     """
     model = product.model
     if model.arithmetic != "aligned_sum":
-        return Code((model.arithmetic, model.chain_format.name, product.k), False)
+        return CompiledFunction((model.arithmetic, model.chain_format.name, product.k), False)
     if model.scaling == "groups":
-        return Code(("groups",), False)
+        return CompiledFunction(("groups",), False)
     terms = min(model.terms_per_step, product.k)
-    return Code((model.arithmetic, terms, largest_exact_step(product), model.accumulator), side_by_side)
+    return CompiledFunction((model.arithmetic, terms, largest_exact_step(product), model.accumulator), side_by_side)
 
 
-def note_ready(code: Code) -> None:
-    """Remember that a function has run: it is compiled or loaded."""
-    _ready.add(code)
+def note_ready(function: CompiledFunction) -> None:
+    """Record that a function has run, and is therefore compiled or loaded."""
+    _ready.add(function)
 
 
-def is_ready(code: Code) -> bool:
-    """Tell whether a function has run in this process."""
-    return code in _ready
+def is_ready(function: CompiledFunction) -> bool:
+    """Return whether a function has run in this process."""
+    return function in _ready
 
 
 def note_seconds(product: DotProduct, seconds: float) -> None:
-    """Add up what products have cost NumPy."""
-    _seconds[code_of(product, False).kind] += seconds
+    """Add to the time that NumPy has spent on products."""
+    _seconds[function_of(product, False).kind] += seconds
 
 
 def pays(
     product: DotProduct, side_by_side: bool, multiply_adds: int, instructions: int, is_kept: Callable[[], bool | None]
 ) -> bool:
-    """Tell whether a product is worth compiled code.
+    """Return whether compiled code is worthwhile for a product.
 
-    ``instructions`` follow one another, each over matrices of any size. ``is_kept`` tells whether the function is on
-    disk, None where numba cannot be used; it may import numba.
+    ``instructions`` run one after another, each over matrices of any size. ``is_kept`` returns whether the function is
+    cached on disk, or None if numba cannot be used; it may import numba.
     """
-    code = code_of(product, side_by_side)
-    if code in _ready:
+    function = function_of(product, side_by_side)
+    if function in _ready:
         return True
     steps = instructions * len(product.steps)
     seconds = multiply_adds / _RATES.get(product.model.arithmetic, _RATES["aligned_sum"]) + steps * _SECONDS_A_STEP
-    seconds += _seconds.get(code.kind, 0.0)
+    seconds += _seconds.get(function.kind, 0.0)
     if seconds < _least():
         return False
-    if code not in _kept:
-        _kept[code] = is_kept()
-    kept = _kept[code]
+    if function not in _kept:
+        _kept[function] = is_kept()
+    kept = _kept[function]
     return kept is not None and (kept or seconds >= _TO_COMPILE)
 
 
 def _least() -> float:
-    """Seconds below which nobody needs to ask numba."""
+    """Return the seconds of work below which numba need not be consulted."""
     if _MODULE in sys.modules:
         return _TO_LOAD
     return _TO_IMPORT if _may_be_kept() else _TO_COMPILE
@@ -121,7 +121,7 @@ def _least() -> float:
 
 @cache
 def _may_be_kept() -> bool:
-    """Whether numba could have anything on disk: looked up without it, where it keeps what this package compiles."""
+    """Return whether numba may have cached code of this package on disk, without importing numba."""
     chosen, here = os.environ.get("NUMBA_CACHE_DIR"), Path(__file__).parent / "__pycache__"
     if chosen:
         return any(Path(chosen).glob("*/numba_*.nbi"))
@@ -129,12 +129,12 @@ def _may_be_kept() -> bool:
 
 
 class Stopwatch:
-    """Seconds that this process worked: less than have passed, where other programs have the cores."""
+    """A measurement of this process's working time, which excludes time that other programs use the cores."""
 
     def __init__(self) -> None:
         self._passed, self._worked = time.perf_counter(), time.process_time()
 
     @property
     def seconds(self) -> float:
-        """Since it was made; of several threads at a time not their sum."""
+        """The seconds since construction, not summed over threads."""
         return min(time.perf_counter() - self._passed, time.process_time() - self._worked)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""The CUDA program of a `DotProduct`: the constants of its row, before functions that every row shares.
+"""The CUDA program of a `DotProduct`: the constants of its model, followed by functions that all models share.
 
-The functions are the files of the folder ``cuda``, named as those of `wmma_emu.arithmetic.reference`. They work on
-integers throughout; only chains of fused multiply-adds use the GPU's own, which are exact by IEEE 754. So nothing
-depends on the GPU that runs them. A block computes a tile of D, each of its threads a few rows and columns of that; the
-kernel is made of phases, each a function of the thread's number, which a test runs where there is no GPU.
+The functions are in the folder ``cuda``, with the names of `wmma_emu.arithmetic.reference`. They use only integers,
+except that chains of fused multiply-adds use the GPU's instructions, which are exact by IEEE 754. So the results do not
+depend on the GPU. A block computes a tile of D, and each of its threads a few rows and columns of the tile. The kernel
+consists of phases, each a function of the thread's number, which a test runs without a GPU.
 """
 
 from functools import cache
@@ -16,19 +16,19 @@ from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.formats import Format
 
 _ROWS, _COLUMNS = 4, 4
-"""Rows and columns of one thread, multiples of four."""
+"""The rows and columns of one thread, multiples of four."""
 
 _STORED = {1: "unsigned char", 2: "unsigned short", 4: "unsigned int", 8: "unsigned long long"}
 _THREADS_A_SIDE = 16
 _DEPTH = 16
-"""Positions of k in shared memory at once, where a step has no more."""
+"""The positions of k in shared memory at once, unless a step has more."""
 
 
 class KernelShape(NamedTuple):
-    """How a kernel cuts its work up; no bit depends on it.
+    """The division of a kernel's work, which does not affect the results.
 
-    A block computes a tile of D. ``positions`` of k has one instruction, those that fill a short step included;
-    ``depth`` of them, whole steps, are in shared memory at once.
+    A block computes a tile of D. One instruction has ``positions`` of k, including the padding of a short step;
+    ``depth`` of them, in whole steps, are in shared memory at once.
     """
 
     tile_rows: int
@@ -51,7 +51,7 @@ def shape_of(product: DotProduct) -> KernelShape:
 def kernel_source(product: DotProduct) -> str:
     """Write the whole program of a product: one kernel, ``matmul``.
 
-    Refused are models whose integers would not fit, chains in a format that GPUs lack, and block scales.
+    Models whose integers would not fit, chains in a format that GPUs lack, and block scales are rejected.
 
     Examples
     --------
@@ -62,7 +62,7 @@ def kernel_source(product: DotProduct) -> str:
     ['constexpr int TERMS = 8;', 'constexpr int FRACTION_BITS = 24;']
     """
     if product.scale is not None:
-        raise UnsupportedInstructionError("the engine 'cupy' has no block scales; use engine='numba' or 'numpy'")
+        raise UnsupportedInstructionError("engine='cupy' does not support block scales; use engine='numba' or 'numpy'")
     arithmetic = product.model.arithmetic
     constants = {
         "aligned_sum": _aligned_sum,
@@ -90,7 +90,7 @@ def _text(name: str) -> str:
 
 
 def _terms(product: DotProduct) -> int:
-    """Positions of k that are taken together: a step, where steps matter."""
+    """Return the positions of k that are processed together: a step, if steps matter."""
     model = product.model
     if model.arithmetic == "aligned_sum" or (model.arithmetic == "fma_chain" and model.c_joins == "each_add"):
         return max(len(step) for step in product.steps)
@@ -98,7 +98,7 @@ def _terms(product: DotProduct) -> int:
 
 
 def _order(product: DotProduct) -> list[int]:
-    """The k of each position of one instruction; -1 where a product of +0 fills a short step."""
+    """Return the k of each position of one instruction; -1 if a product of +0 pads a short step."""
     terms = _terms(product)
     if terms == 1:
         return list(range(product.k))
@@ -106,7 +106,7 @@ def _order(product: DotProduct) -> list[int]:
 
 
 def _words(product: DotProduct) -> int:
-    """Words of shared memory that one decoded operand takes."""
+    """Return the words of shared memory for one decoded operand."""
     match product.model.arithmetic:
         case "aligned_sum":
             return 3
@@ -116,7 +116,7 @@ def _words(product: DotProduct) -> int:
 
 
 def _common(product: DotProduct) -> str:
-    """What every kind of arithmetic has: tiles, the way over k, the types of the matrices."""
+    """Return the declarations of every arithmetic: tiles, the order of k, the types of the matrices."""
     shape, order = shape_of(product), _order(product)
     formats = zip("ABCD", (product.a, product.b, product.c, product.d), strict=True)
     rounded_between = (
@@ -134,7 +134,7 @@ def _common(product: DotProduct) -> str:
 
 
 def _aligned_sum(product: DotProduct) -> str:
-    """What an aligned sum is made of; and how wide its integers must be, from the largest that they can hold."""
+    """Return the constants of an aligned sum, and integer types wide enough for the largest values."""
     model = product.model
     (left, right), accumulator, output = product.operand_formats, model.accumulator_format, model.output_format
     kept = model.fraction_bits
@@ -143,7 +143,7 @@ def _aligned_sum(product: DotProduct) -> str:
     term = _largest(left) * _largest(right) << max(shift, 0)
     addend = _largest(accumulator) << max(addend_shift, 0)
     if max(term, addend) >= 1 << 31:
-        raise UnsupportedInstructionError(f"the engine 'cupy' has no room for {kept} fraction bits of {left} products")
+        raise UnsupportedInstructionError(f"engine='cupy' does not support {kept} fraction bits of {left} products")
     products = _terms(product) * term
     deepest_shift = output.emin - output.fraction_bits - model.min_exponent + kept
     narrow = products + addend < 1 << 32 and deepest_shift < 32
@@ -163,7 +163,7 @@ def _aligned_sum(product: DotProduct) -> str:
 
 
 def _largest(fmt: Format) -> int:
-    """The largest significand, leading one included."""
+    """Return the largest significand, including the leading one."""
     return (2 << fmt.fraction_bits) - 1
 
 
@@ -182,7 +182,7 @@ def _fma_chain(product: DotProduct) -> str:
             types = ["typedef long_word Bits;"]
             names = ("__longlong_as_double", "__double_as_longlong", f"__fma_{suffix}", "__fma_rn")
         case _:
-            raise UnsupportedInstructionError(f"the engine 'cupy' has chains of f32 and f64; this one is of {fmt}")
+            raise UnsupportedInstructionError(f"engine='cupy' supports chains of f32 and f64, not of {fmt}")
     macros = zip(("VALUE", "PATTERN", "FUSED_MULTIPLY_ADD", "NEAREST_MULTIPLY_ADD"), names, strict=True)
     return "\n".join([
         *types,
@@ -220,7 +220,7 @@ def _constants(**values: int | bool) -> str:
 
 
 def _formats(product: DotProduct, **others: Format) -> str:
-    """The rows of formats as structs; those of one format have one number."""
+    """Return formats as structs; equal formats have the same number."""
     rows = {"FormatOfA": product.a, "FormatOfB": product.b, "FormatOfC": product.c, "FormatOfD": product.d, **others}
     distinct = list(dict.fromkeys(rows.values()))
     return "\n".join(_format(name, fmt, distinct.index(fmt)) for name, fmt in rows.items())

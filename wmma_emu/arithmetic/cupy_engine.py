@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""The CuPy engine: any chip's arithmetic on the GPU at hand, arrays staying there.
+"""The CuPy engine: any chip's arithmetic on the available GPU, where arrays remain.
 
-One kernel is generated from the row of the model (`wmma_emu.arithmetic.cuda_source`) and compiled once a product.
+One kernel is generated from the model (`wmma_emu.arithmetic.cuda_source`) and compiled once per product.
 """
 
 import importlib
@@ -22,12 +22,10 @@ from wmma_emu.errors import BackendUnavailableError, shorten
 from wmma_emu.formats import Format
 from wmma_emu.scalar import convert as scalar_convert
 
-_INSTALL = (
-    f"install the extra `gpu` ({how_to_install('gpu')}), or `gpu12` for a driver of CUDA 12"
-)
+_INSTALL = f"install the extra `gpu` ({how_to_install('gpu')}), or `gpu12` for a driver of CUDA 12"
 
 _PRODUCTS_OF_A_LAUNCH = 10**11
-"""Multiply-adds between two reports of progress: some tenths of a second."""
+"""The multiply-adds between two reports of progress: a few tenths of a second."""
 
 _KNOWN = frozenset(row.parameters for row in MODELS)
 
@@ -37,34 +35,34 @@ _OPTIONS = ("--std=c++17",)
 
 
 def require_cupy() -> ModuleType:
-    """Import CuPy, having made sure that it has a GPU; what is missing is named, and how to get it."""
+    """Import CuPy and check that it has a GPU; an error names the missing part and the way to install it."""
     try:
         cupy = importlib.import_module("cupy")
     except (ImportError, RuntimeError) as error:
         missing = isinstance(error, ModuleNotFoundError) and (error.name or "").split(".")[0] == "cupy"
         problem = "is not installed" if missing else f"cannot be imported ({shorten(error, str)})"
-        raise BackendUnavailableError(f"the engine 'cupy' needs CuPy, which {problem}; {_INSTALL}") from error
+        raise BackendUnavailableError(f"engine='cupy' needs CuPy, which {problem}; {_INSTALL}") from error
     try:
         count = cupy.cuda.runtime.getDeviceCount()
     except cupy.cuda.runtime.CUDARuntimeError as error:
         raise BackendUnavailableError(
-            f"CuPy finds no GPU ({shorten(error, str)}); run where nvidia-smi shows one, or take engine='numpy'"
+            f"CuPy finds no GPU ({shorten(error, str)}); run where nvidia-smi shows one, or use engine='numpy'"
         ) from error
     if not count:
-        raise BackendUnavailableError("there is a driver, but no GPU; CUDA_VISIBLE_DEVICES may hide it")
+        raise BackendUnavailableError("a driver is installed, but no GPU is visible; CUDA_VISIBLE_DEVICES may hide it")
     return cupy
 
 
 def has(product: DotProduct) -> bool:
-    """Whether the engine computes a product: those of the models that the table has, without block scales."""
+    """Return whether the engine supports a product: models of the table, without block scales."""
     return product.scale is None and product.model.parameters in _KNOWN
 
 
 def matmul(product: DotProduct, a: Any, b: Any, c: Any, progress: Progress | None = None) -> Any:
     """Compute D = A B + C on bit patterns, on the current GPU, with the model of any chip.
 
-    Operands are NumPy or CuPy arrays of patterns, of any strides; D is a new CuPy array if one of them is one, else a
-    NumPy array. K is a multiple of ``product.k``.
+    Operands are NumPy or CuPy arrays of patterns with any strides; D is a new CuPy array if an operand is one,
+    otherwise a NumPy array. K is a multiple of ``product.k``.
     """
     cupy = require_cupy()
     stays = any(isinstance(x, cupy.ndarray) for x in (a, b, c))
@@ -105,7 +103,7 @@ def _on_gpu(cupy: Any, product: DotProduct, a: Any, b: Any, c: Any, progress: Pr
 
 
 def _moved(cupy: Any, bits: Any, fmt: Format) -> Any:
-    """Bring patterns to the GPU, what broadcasting repeats only once; its strides count whole elements."""
+    """Copy patterns to the GPU, without repetitions from broadcasting; strides are multiples of the element size."""
     if isinstance(bits, cupy.ndarray):
         moved = bits.astype(fmt.storage, copy=False)
         whole = all(step % moved.itemsize == 0 for step in moved.strides)
@@ -117,7 +115,7 @@ def _moved(cupy: Any, bits: Any, fmt: Format) -> Any:
 
 
 def _offsets(array: Any, batch: tuple[int, ...]) -> NDArray[np.int64]:
-    """Where each matrix of the batch begins, in elements."""
+    """Return the offset of each matrix of the batch, in elements."""
     offsets = np.zeros(batch, np.int64)
     missing = len(batch) - (array.ndim - 2)
     for axis, (size, step) in enumerate(zip(array.shape[:-2], array.strides[:-2], strict=True)):
@@ -128,7 +126,7 @@ def _offsets(array: Any, batch: tuple[int, ...]) -> NDArray[np.int64]:
 
 
 def convert(bits: Any, source: Format, target: Format) -> Any:
-    """Round CuPy patterns to another floating-point format, to nearest even, as `wmma_emu.scalar.convert` does.
+    """Round CuPy patterns to another floating-point format, to nearest even, like `wmma_emu.scalar.convert`.
 
     Formats of 64 bits are converted on the host.
     """
@@ -158,6 +156,6 @@ def _kernel(product: DotProduct, device: int) -> Any:
     cupy: Any = importlib.import_module("cupy")
     kernel = cupy.RawModule(code=kernel_source(product), options=_OPTIONS).get_function("matmul")
     shared_bytes = shape_of(product).shared_bytes
-    if shared_bytes > 48 * 1024:  # more than a kernel has without asking
+    if shared_bytes > 48 * 1024:  # more than the default of a kernel
         kernel.max_dynamic_shared_size_bytes = shared_bytes
     return kernel

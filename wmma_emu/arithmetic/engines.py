@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The engines by name, and the one call through which every product goes."""
+"""The engines by name, and the single entry point for all products."""
 
 import importlib
 from collections.abc import Callable
@@ -22,22 +22,23 @@ from wmma_emu.formats.codec import Bits
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """One way to compute products; all give the same bits.
+    """An implementation of products; all engines return the same bits.
 
     Parameters
     ----------
     name : str
     library : str
-        What it needs besides NumPy: the module's name, ``""`` for nothing.
+        The module that it needs in addition to NumPy, or ``""``.
     extra : str
-        Name of the extra of this package that installs it.
+        The extra of this package that installs the library.
     module : str
-        Where it is, in this room: a function ``multiply_block``, or ``matmul`` where ``whole``; and if it does not
-        compute everything, ``has``. Imported when it is first used.
+        The module in this package with the function ``multiply_block``, or ``matmul`` if ``whole``; and ``has``, if
+        the engine does not support all products. It is imported on first use.
     whole : bool
-        Whether it takes whole matrices, and not blocks in threads.
+        Whether the engine processes whole matrices instead of blocks in threads.
     few_threads : int
-        Threads beyond which tiles gain nothing, waiting for the interpreter's lock; 0 where they go on gaining.
+        The number of threads beyond which tiles do not gain, because they wait for the interpreter's lock; 0 for no
+        limit.
     """
 
     name: str
@@ -52,7 +53,7 @@ class Engine:
         return importlib.import_module(f"{__package__}.{self.module}")
 
     def has(self, product: DotProduct) -> bool:
-        """Whether it computes a product; its library has to be there."""
+        """Return whether the engine supports a product; its library must be installed."""
         has: Callable[[DotProduct], bool] | None = getattr(self.load(), "has", None)
         return has is None or has(product)
 
@@ -66,18 +67,18 @@ ENGINES: dict[str, Engine] = {
         Engine("cupy", "cupy", "gpu", "cupy_engine", whole=True),
     )
 }
-"""Every engine: all give the same bits."""
+"""All engines, which return the same bits."""
 
 
 def check_engine(engine: str) -> str:
-    """Check that an engine exists, and that what it needs is installed; ``"auto"`` always is.
+    """Check that an engine exists, and that its library is installed; ``"auto"`` needs none.
 
     Raises
     ------
     UnsupportedInstructionError
-        For an engine that does not exist.
+        If the engine does not exist.
     BackendUnavailableError
-        For one whose library cannot be imported.
+        If its library cannot be imported.
     """
     if isinstance(engine, str) and engine == "auto":
         return engine
@@ -89,14 +90,12 @@ def check_engine(engine: str) -> str:
         needed, remedy = ENGINES[engine], "mend that"
         if problem == _MISSING:
             remedy = f"install the extra `{needed.extra}` ({how_to_install(needed.extra)})"
-        raise BackendUnavailableError(
-            f"engine={engine!r} needs {needed.library}, {problem}; {remedy}, or leave engine out"
-        )
+        raise BackendUnavailableError(f"engine={engine!r} needs {needed.library}, {problem}; {remedy}, or omit engine")
     return engine
 
 
 def is_installed(engine: str) -> bool:
-    """Tell whether an engine's library can be used."""
+    """Return whether an engine's library can be used."""
     return not _problem(engine)
 
 
@@ -105,7 +104,7 @@ _MISSING = "which is not installed"
 
 @cache
 def _problem(engine: str) -> str:
-    """Say why an engine's library cannot be used; nothing if it can."""
+    """Return why an engine's library cannot be used; an empty string if it can."""
     library = ENGINES[engine].library
     if not library:
         return ""
@@ -114,27 +113,27 @@ def _problem(engine: str) -> str:
         ENGINES[engine].load()
     except ModuleNotFoundError as error:
         return _MISSING if error.name == library else f"which cannot be imported ({error})"
-    except Exception as error:  # a library that does not fit the others says so in many ways
+    except Exception as error:  # an incompatible library may raise any error
         return f"which cannot be imported ({shorten(error, str)})"
     return ""
 
 
 def fastest(product: DotProduct, batch: int, m: int, n: int, k: int, *, side_by_side: bool = False) -> str:
-    """Choose the engine for ``"auto"``, by the shape, what NumPy has spent so far, and what is compiled already.
+    """Choose the engine for ``"auto"``, by the shape, the time NumPy has spent so far, and the compiled code available.
 
-    ``side_by_side`` says that compiled code would take the matrices so, however few they are.
+    ``side_by_side`` makes compiled code process the matrices side by side, however few they are.
     """
     if not ENGINES["numpy"].has(product):
-        return "reference"  # of a model that no row of the table has
+        return "reference"  # the model is not in the table
     if product.model.arithmetic in ("integer", "popcount"):
-        return "numpy"  # BLAS in either
+        return "numpy"  # both engines use BLAS
     side_by_side = side_by_side or is_side_by_side(batch, m * n, k)
     instructions = k // product.k * (1 if side_by_side else batch)
 
     def is_kept() -> bool | None:
         if problem := _problem("numba"):
             how = f"; {how_to_install('fast')}" if problem == _MISSING else ""
-            note_once(f"engine='auto' takes numpy, because of numba, the faster engine, {problem}{how}")
+            note_once(f"engine='auto' uses numpy instead of numba, the faster engine, {problem}{how}")
             return None
         found: bool = ENGINES["numba"].load().is_kept(product, side_by_side)
         return found
@@ -165,21 +164,22 @@ def matmul(
     b : unsigned integer array, shape (..., K, N)
     c : unsigned integer array, shape (..., M, N)
         Patterns of the product's formats. Leading axes broadcast as in `numpy.matmul`. K is the instruction's k
-        or, where D can be the next instruction's C, a multiple of it: instructions follow one another over
+        or, if D can be the next instruction's C, a multiple of it: instructions then run one after another over
         ascending k.
     engine : {"auto", "reference", "numpy", "numba", "cupy"}
-        By default the one that fits: numba where its code is compiled already, or where NumPy, with what it has spent
-        on such products so far in this process, would take a tenth of a second (half a second before numba is imported)
-        and numba has its code on disk, or two seconds and it has not; NumPy for less, and for integers; the reference
-        for models far from those of chips.
+        By default the best one: numba if its code is already compiled. Otherwise the time of NumPy, including its
+        past time on similar products in this process, decides: numba from a tenth of a second (half a second if numba
+        is not yet imported) if its code is cached on disk, or from two seconds if it is not; NumPy below that, and for
+        integers. The reference is used for models unlike those of chips.
     progress : callable, optional
-        Called with the share of the work that is done.
+        A function that is called with the completed share of the work.
     threads : int, optional
-        The most threads that are used. By default every core; of NumPy's tiles at most four, because more wait for one
-        another (on 16 cores 8 threads were slower than 4). The cupy engine uses none.
+        The maximum number of threads. The default is one per core, but at most four for NumPy's tiles, because more
+        threads wait for each other (on 16 cores 8 threads were slower than 4). The cupy engine does not use threads.
     scale_a : unsigned integer array, shape (..., M, K / product.scale_block), optional
     scale_b : unsigned integer array, shape (..., K / product.scale_block, N), optional
-        Patterns of the block scales, in ``product.scale``: wanted where the instruction has them, and else refused.
+        Patterns of the block scales, in ``product.scale``: required if the instruction has block scales, otherwise
+        rejected.
 
     Returns
     -------
@@ -188,11 +188,11 @@ def matmul(
     Raises
     ------
     UnsupportedInstructionError
-        For an engine that does not exist, or that lacks the product's arithmetic.
+        If the engine does not exist, or does not support the product's arithmetic.
     BackendUnavailableError
-        For an engine that is not installed.
+        If the engine is not installed.
     FragmentMismatchError
-        For a K that is no multiple of the instruction's, and for scales that do not belong.
+        If K is not a multiple of the instruction's k, or scales do not match the instruction.
 
     Examples
     --------
@@ -207,13 +207,11 @@ def matmul(
     count = thread_count(threads)
     k = a.shape[-1]
     if k % product.k or (k != product.k and not product.chains):
-        raise ShapeError(
-            f"K = {k} is not {product.k}" + (", nor a multiple of it" if product.chains else "")
-        )
+        raise ShapeError(f"K = {k} is not {product.k}" + (", nor a multiple of it" if product.chains else ""))
     if name != "auto" and not ENGINES[name].has(product):
         other = "numpy" if ENGINES["numpy"].has(product) else "reference"
         raise UnsupportedInstructionError(
-            f"engine={name!r} has no {product.model.describe()}; use engine={other!r}, or leave engine out"
+            f"engine={name!r} does not support {product.model.describe()}; use engine={other!r}, or omit engine"
         )
     a, b = with_scales(product, a, b, scale_a, scale_b)
     if name != "auto" and ENGINES[name].whole:
@@ -223,7 +221,7 @@ def matmul(
     shape = (*batch, *c.shape[-2:])
     if not k:
         return np.array(np.broadcast_to(c, shape))
-    rows_of_all = prod(b.shape[:-2]) == 1  # one B for all: the batch is more rows
+    rows_of_all = prod(b.shape[:-2]) == 1  # one B for all matrices: the batch adds rows
     if name == "auto":
         name = fastest(
             product, 1 if rows_of_all else prod(batch), shape[-2] * (prod(batch) if rows_of_all else 1), shape[-1], k
@@ -245,12 +243,12 @@ def matmul(
 
 
 def _rows_of_all(x: Bits, batch: tuple[int, ...]) -> Bits:
-    """Put the matrices of a batch one below the other."""
+    """Stack the matrices of a batch vertically."""
     return np.broadcast_to(x, batch + x.shape[-2:]).reshape(1, prod(batch) * x.shape[-2], x.shape[-1])
 
 
 def _one_batch_axis(x: Bits, batch: tuple[int, ...]) -> Bits:
-    """Broadcast and flatten the leading axes; a matrix that all products share is not copied."""
+    """Broadcast and flatten the leading axes; a matrix shared by all products is not copied."""
     if prod(x.shape[:-2]) == 1:
         return np.broadcast_to(x.reshape(x.shape[-2:]), (prod(batch), *x.shape[-2:]))
     return np.broadcast_to(x, batch + x.shape[-2:]).reshape(prod(batch), *x.shape[-2:])

@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: MIT
-"""Aligned sums that provably lose no bits: one float32 product of matrices in the place of many rounding steps.
+"""Aligned sums that provably lose no bits: one float32 matrix product instead of many rounding steps.
 
-Let every factor of a row of A be a whole multiple of 2**p, and of a column of B of 2**q. Their products, and all sums
-of those, are multiples of 2**(p + q). No such sum, in whatever order it is added, exceeds |row| |column| (Cauchy and
-Schwarz); nor does 2**exponent of a term, if subnormals count as 2**emin, at which the unit aligns them. If that is
-below 2**(p + q + w), then every sum fits w bits: and where w is the width of the unit's results,
+Let every factor of a row of A be a multiple of 2**p, and every factor of a column of B a multiple of 2**q. Then all
+products and their sums are multiples of 2**(p + q). No such sum, in any order, exceeds |row| |column| (Cauchy and
+Schwarz); nor does 2**exponent of a term, if subnormals count as 2**emin, where the unit aligns them. If the bound is
+below 2**(p + q + w), every sum fits in w bits; and if w is the width of the unit's results,
 
-- the largest exponent of a step's terms is below p + q + w, so that a unit that keeps F >= w - 1 bits cuts none;
-- every step's result is representable, so that no rounding changes it;
+- the largest exponent of a step's terms is below p + q + w, so that a unit that keeps F >= w - 1 bits truncates none;
+- the result of every step is representable, so that rounding does not change it;
 - for w <= 24 every sum is a float32, and BLAS may add in any order.
 
-The proof costs two numbers for each row and column. It holds for small integers, and for ordinary e4m3 one
-instruction at a time; where it fails, the engine takes its careful way. For ordinary matrices of f16, bf16 and e5m2 it
-fails: a look at a few lines tells.
+The proof needs two numbers per row and column. It succeeds for small integers, and for ordinary e4m3 one instruction
+at a time; if it fails, the engine takes its slow path. It fails for ordinary matrices of f16, bf16 and e5m2, which a
+test of a few lines detects.
 """
 
 from functools import cache
@@ -35,32 +35,33 @@ Float32s = NDArray[np.float32]
 Float64s = NDArray[np.float64]
 
 _TILE = 256
-"""Rows and columns of D for which a proof is made: its float32 sums stay in the second-level cache."""
+"""The rows and columns of D that one proof covers: their float32 sums fit in the second-level cache."""
 
 _DEPTH = 1 << 10
 _SMALLEST = 32
-"""Fewer rows or columns are not worth a proof."""
+"""The minimum rows and columns for which a proof is worthwhile."""
 
 _SAMPLE = 4
-"""Rows and columns that are looked at first."""
+"""The number of rows and columns that are tested first."""
 
 _LOWEST, _HIGHEST = -60, 50
-"""Lines of lower bits prove nothing, and higher ones count as these: so sums are multiples of 2**-120 below 2**124."""
+"""The range of low bits: lower ones prevent a proof, higher ones are clamped, so sums are multiples of 2**-120 below
+2**124."""
 
 _SHARPER = 4
-"""How far beyond the limit lengths may be for sums of absolute values to be worth a look."""
+"""The factor by which lengths may exceed the limit before sums of absolute values are no longer computed."""
 
 _UPWARD = 1 + 2.0**-16
-"""More than float32 rounding can take away from the length of a line, or a sum of absolute values, of 256 terms."""
+"""A margin for float32 rounding errors in the length of a line, or a sum of absolute values, of 256 terms."""
 
 
 class _Lines(NamedTuple):
     """Rows of A, or columns of B, over a stretch of K.
 
-    The first three have the shape (lines, K), the others (lines, instructions). ``sizes`` is no less than the absolute
-    value, and than 2**exponent: the unit aligns subnormals at the smallest exponent. Within an instruction, every
-    factor of the line is a multiple of 2**``low``, and ``norm`` is no less than its length; infinite where nothing can
-    be proved.
+    The first three have the shape (lines, K), the others (lines, instructions). ``sizes`` is at least the absolute
+    value, and at least 2**exponent: the unit aligns subnormals at the smallest exponent. Within an instruction, every
+    factor of the line is a multiple of 2**``low``, and ``norm`` is at least its length, or infinite if no proof is
+    possible.
     """
 
     bits: Bits
@@ -70,13 +71,13 @@ class _Lines(NamedTuple):
     norm: Float64s
 
     def part(self, start: int) -> "_Lines":
-        """As many lines as a tile has, from ``start`` on."""
+        """Return the lines of a tile, starting at ``start``."""
         here = slice(start, start + _TILE)
         return _Lines(self.bits[here], self.values[here], self.sizes[here], self.low[here], self.norm[here])
 
 
 class _Bounds(NamedTuple):
-    """What a proof needs of a tile's lines: their smallest ``low``, the longest, and the longest in its own units."""
+    """Bounds on a tile's lines: the smallest ``low``, the largest length, and the largest length in its own units."""
 
     low: NDArray[np.int32]
     norm: Float64s
@@ -88,7 +89,7 @@ class _Bounds(NamedTuple):
 
 
 def multiply_or(
-    careful: BlockEngine,
+    slow_path: BlockEngine,
     product: DotProduct,
     a: Bits,
     b: Bits,
@@ -96,25 +97,25 @@ def multiply_or(
     d: Bits,
     progress: Progress | None = None,
 ) -> None:
-    """Multiply a block: tiles that lose no bits through BLAS, the others through ``careful``, which takes any."""
+    """Multiply a block: tiles that lose no bits with BLAS, other tiles with ``slow_path``, which accepts all."""
     if min(d.shape[1:]) < _SMALLEST or not _can_be_exact(product):
-        careful(product, a, b, c, d, progress)
+        slow_path(product, a, b, c, d, progress)
         return
     for index in range(len(d)):
-        with np.errstate(all="ignore"):  # lengths overflow, infinities and NaN in c meet: all of that proves nothing
+        with np.errstate(all="ignore"):  # overflow of lengths, and infinities and NaN in c, only prevent a proof
             if _looks_exact(product, a[index], b[index]):
-                _multiply_matrix(careful, product, a[index], b[index], c[index], d[index], progress)
+                _multiply_matrix(slow_path, product, a[index], b[index], c[index], d[index], progress)
                 continue
         here = slice(index, index + 1)
-        careful(product, a[here], b[here], c[here], d[here], progress)
+        slow_path(product, a[here], b[here], c[here], d[here], progress)
 
 
 def _can_be_exact(product: DotProduct) -> bool:
-    """Whether the unit keeps as many bits as its results have, which are float32 as c and d are."""
+    """Return whether the unit keeps as many bits as its float32 results have, and c and d are float32."""
     model = product.model
     formats = {product.c.name, product.d.name, model.accumulator}
     below_all = model.min_exponent - model.fraction_bits <= 2 * _LOWEST
-    if product.scale is not None:  # the tables here know of no scales
+    if product.scale is not None:  # this module does not handle scales
         return False
     return formats == {"f32"} and below_all and model.fraction_bits >= model.output_format.fraction_bits
 
@@ -124,7 +125,7 @@ def _width(product: DotProduct) -> int:
 
 
 def _looks_exact(product: DotProduct, a: Bits, b: Bits) -> bool:
-    """Look at a few lines: is a proof likely, over all of K or for most instructions?"""
+    """Return whether a proof is likely for a few lines, over all of K or for most instructions."""
     if not a.shape[-1]:
         return False
     depth = _depth(product)
@@ -138,19 +139,19 @@ def _looks_exact(product: DotProduct, a: Bits, b: Bits) -> bool:
 
 
 def _depth(product: DotProduct) -> int:
-    """How much of K is looked at together."""
+    """Return the length of K that is processed together."""
     return max(_DEPTH // product.k, 1) * product.k
 
 
 def _over_all(lines: _Lines) -> _Bounds:
-    """Bounds over the whole stretch of K."""
+    """Return the bounds over the whole range of K."""
     return _Bounds.of(lines.low.min(1), np.sqrt(np.square(lines.norm).sum(1)))
 
 
 def _multiply_matrix(
-    careful: BlockEngine, product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits, progress: Progress | None
+    slow_path: BlockEngine, product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits, progress: Progress | None
 ) -> None:
-    """One matrix, depth after depth, tile after tile."""
+    """Multiply one matrix, depth by depth and tile by tile."""
     depth = _depth(product)
     starts = range(0, a.shape[-1], depth)
     d[...] = c
@@ -160,15 +161,15 @@ def _multiply_matrix(
             columns = right.part(column)
             for row in range(0, len(d), _TILE):
                 tile = d[row : row + _TILE, column : column + _TILE]
-                _multiply_tile(careful, product, left.part(row), columns, tile)
+                _multiply_tile(slow_path, product, left.part(row), columns, tile)
         if progress is not None:
             progress((done + 1) / len(starts))
 
 
-def _multiply_tile(careful: BlockEngine, product: DotProduct, left: _Lines, right: _Lines, d: Bits) -> None:
-    """One tile over a stretch of K: as one product, instruction after instruction, or carefully."""
+def _multiply_tile(slow_path: BlockEngine, product: DotProduct, left: _Lines, right: _Lines, d: Bits) -> None:
+    """Multiply one tile over a range of K: as one product, instruction by instruction, or with the slow path."""
     sums = from_accumulator_bits(d, product).copy()
-    sums += np.float32(0)  # a zero sum is +0, and -0 + -0 would not be
+    sums += np.float32(0)  # a zero sum is +0, but -0 + -0 is -0
     if _is_exact_with_c(product, left, right, sums):
         d[...] = to_accumulator_bits(sums + exact_matmul(left.values, right.values.T), product)
         return
@@ -184,25 +185,25 @@ def _multiply_tile(careful: BlockEngine, product: DotProduct, left: _Lines, righ
                 sums += exact_matmul(left.values[here], right.values[here].T)
             d[...] = to_accumulator_bits(sums, product)
         else:
-            careful(product, left.bits[None, :, ks], right.bits[:, ks].T[None], d[None].copy(), d[None], None)
+            slow_path(product, left.bits[None, :, ks], right.bits[:, ks].T[None], d[None].copy(), d[None], None)
 
 
 def _is_exact_with_c(product: DotProduct, left: _Lines, right: _Lines, c: Float32s) -> bool:
-    """Whether nothing is lost over the whole stretch, c included."""
+    """Return whether no bits are lost over the whole range, including c."""
     rows, columns = _over_all(left), _over_all(right)
     low = float(rows.low + columns.low)
     limit, largest = 2.0 ** (low + _width(product)), float(rows.norm * columns.norm)
     if not largest < limit:
         return False
-    # A NaN fails the comparison, too.
+    # A NaN also fails the comparison.
     if not largest + float(np.abs(c).max()) < limit:
         return False
-    units = c * np.float64(2.0**-low)  # float64, in which no c becomes zero
+    units = c * np.float64(2.0**-low)  # in float64, so that no c becomes zero
     return bool((units == np.rint(units)).all())
 
 
 def _exact_instructions(product: DotProduct, left: _Lines, right: _Lines) -> list[bool]:
-    """For each instruction, whether its products lose nothing before c is added, where that comes last."""
+    """Return for each instruction whether its products lose no bits before c is added last."""
     count = left.low.shape[1]
     if product.model.c_joins != "last_add":
         return [False] * count
@@ -211,7 +212,7 @@ def _exact_instructions(product: DotProduct, left: _Lines, right: _Lines) -> lis
     size = rows.size * columns.size
     exact: list[bool] = (size < limit).tolist()
     for i in np.flatnonzero((size >= limit) & (size < _SHARPER * limit)).tolist():
-        # Near it, the sums of absolute values are sharper than the lengths of lines.
+        # Near the limit, sums of absolute values are tighter bounds than lengths of lines.
         here = np.s_[:, i * product.k : (i + 1) * product.k]
         largest = exact_matmul(np.abs(left.sizes[here]), np.abs(right.sizes[here]).T).max() * _UPWARD
         exact[i] = bool(largest < limit * 2.0 ** float(rows.low[i] + columns.low[i]))
@@ -219,7 +220,7 @@ def _exact_instructions(product: DotProduct, left: _Lines, right: _Lines) -> lis
 
 
 def _lines(product: DotProduct, side: int, bits: Bits) -> _Lines:
-    """Rows of A (side 0), or columns of B (side 1) as rows."""
+    """Return the lines of A (side 0, its rows) or of B (side 1, its columns)."""
     source = (product.a, product.b)[side]
     table = _decoded(source, product.operand_formats[side])
     codes = codes_in(bits, source)
@@ -233,9 +234,9 @@ def _lines(product: DotProduct, side: int, bits: Bits) -> _Lines:
 
 
 class _Decoded(NamedTuple):
-    """Of every pattern of a format, without the low bits that it ignores: its value, and the place of its last bit.
+    """The value and the exponent of the last bit of every pattern of a format, without ignored low bits.
 
-    ``size`` is the larger of the absolute value and 2**exponent; None where they do not differ in what matters.
+    ``size`` is the larger of the absolute value and 2**exponent; None if the absolute values suffice.
     """
 
     value: Float32s

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Groups of products with block scales, for blocks of D: exact sums through BLAS, then few terms for each element.
+"""Groups of products with block scales, for blocks of D: exact sums in BLAS, then a few terms per element.
 
-A group of 16 e2m1 products is a whole number of quarters below 2**10, and so is every partial sum: float32 holds them,
-in whatever order BLAS adds. Times the significands of both scales it has at most 20 bits. A step's cut terms are whole
-numbers whose sums float64 holds, and so are the powers of two between them.
+The sum of a group of 16 e2m1 products is an integer number of quarters below 2**10, and so is every partial sum:
+float32 is exact for any order of addition in BLAS. Times the significands of both scales it has at most 20 bits. The
+truncated terms of a step are integers, whose sums are exact in float64, as are the powers of two between them.
 """
 
 from collections.abc import Callable, Iterator
@@ -25,17 +25,17 @@ from wmma_emu.formats.codec import Bits
 Float32s = NDArray[np.float32]
 
 _TILE_ELEMENTS = 1 << 15
-"""Elements of D at once: some dozen arrays of eight bytes each stay in the second-level cache."""
+"""The elements of D per tile: about a dozen arrays of eight bytes each fit in the second-level cache."""
 
 _EXACT = 24
 _EXACT_SUM = 53
-"""Bits of a group in float32; of a step's sum of cut terms in float64."""
+"""The bits of a group's sum in float32, and of a step's sum of truncated terms in float64."""
 
 
-class Step(NamedTuple):
+class GroupStep(NamedTuple):
     """The groups of one step for the elements of a tile; NaN scales have a NaN significand.
 
-    ``sums`` has the axes group, matrix, row, column; the others are those of A without column, or of B without row.
+    ``sums`` has the axes group, matrix, row, column; arrays of A lack the column axis, arrays of B the row axis.
     """
 
     sums: Float32s
@@ -45,12 +45,12 @@ class Step(NamedTuple):
     b_exponent: NDArray[np.int32]
 
 
-AddStep = Callable[[DotProduct, Step, Float32s], None]
-"""Adds one step to the running sums of a tile, float32 values (matrix, row, column), which it writes."""
+AddStep = Callable[[DotProduct, GroupStep, Float32s], None]
+"""A function that adds one step to the running sums of a tile in place, float32 values (matrix, row, column)."""
 
 
 def fits_groups(product: DotProduct) -> bool:
-    """Whether float32 holds the groups, and float64 the sums of a step: so it is for all rows of the table."""
+    """Return whether groups are exact in float32 and sums of a step in float64, as for all models of the table."""
     model = product.model
     if model.scaling != "groups" or product.scale is None or len({len(step) for step in product.steps}) != 1:
         return False
@@ -69,7 +69,7 @@ def fits_groups(product: DotProduct) -> bool:
 def multiply_groups(
     add_step: AddStep, product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits, progress: Progress | None
 ) -> None:
-    """Tile after tile of D, step after step of K; ``add_step`` does what follows the sums of the groups."""
+    """Multiply tile by tile of D and step by step of K; ``add_step`` processes the sums of the groups."""
     d[...] = c
     sums = d.view(np.float32)
     tiles = list(_tiles(d.shape))
@@ -88,7 +88,7 @@ def multiply_groups(
 
 
 def _tiles(shape: tuple[int, ...]) -> Iterator[tuple[slice, slice]]:
-    """Matrices and rows of each tile: many small matrices, or some rows of one."""
+    """Yield the matrices and rows of each tile: many small matrices, or some rows of one."""
     batch, m, n = shape
     matrices = max(_TILE_ELEMENTS // max(m * n, 1), 1)
     rows = max(_TILE_ELEMENTS // max(n, 1), 1)
@@ -97,8 +97,8 @@ def _tiles(shape: tuple[int, ...]) -> Iterator[tuple[slice, slice]]:
             yield slice(index, index + matrices), slice(row, row + rows)
 
 
-def _step(product: DotProduct, a: Bits, b: Bits) -> Step:
-    """Sums of the groups of one step, and the scales of each."""
+def _step(product: DotProduct, a: Bits, b: Bits) -> GroupStep:
+    """Return the sums of the groups of one step, and their scales."""
     size = product.model.group_terms
     batch, m, terms = a.shape
     a = a.reshape(batch, m, terms // size, size).transpose(2, 0, 1, 3)
@@ -107,11 +107,11 @@ def _step(product: DotProduct, a: Bits, b: Bits) -> Step:
     sums = exact_matmul(np.take(values_of(product.a), x), np.take(values_of(product.b), y))
     significands, exponents = _scale_tables(product.scale)
     left, right = x_scales[..., :1], y_scales[..., :1, :]
-    return Step(sums, significands[left], significands[right], exponents[left], exponents[right])
+    return GroupStep(sums, significands[left], significands[right], exponents[left], exponents[right])
 
 
-def add_step(product: DotProduct, step: Step, c: Float32s) -> None:
-    """Align the groups and c, cut, add, round once."""
+def add_step(product: DotProduct, step: GroupStep, c: Float32s) -> None:
+    """Align the groups and c, truncate, add, and round once."""
     model = product.model
     addend = c.astype(np.float64)
     exponent = np.maximum(_exponent_of(c), model.min_exponent)
@@ -127,13 +127,13 @@ def add_step(product: DotProduct, step: Step, c: Float32s) -> None:
 
 
 def _exponent_of(c: Float32s) -> NDArray[np.int32]:
-    """Exponent of each running sum; zero has none, subnormals the smallest."""
+    """Return the exponent of each running sum; zero has none, subnormals the smallest."""
     field = (c.view(np.int32) >> 23) & 0xFF
     return np.where(c == 0, np.int32(NO_EXPONENT), np.maximum(field, 1) - 127)
 
 
 def _toward_zero(values: NDArray[np.float64]) -> Float32s:
-    """Cut to float32; what is beyond it becomes infinite, and a zero +0."""
+    """Truncate to float32; numbers beyond its range become infinite, and a zero +0."""
     small = np.abs(values) < 2.0**-126
     normal = (values.view(np.int64) & np.int64(-1 << 29)).view(np.float64)
     if small.any():
@@ -143,7 +143,7 @@ def _toward_zero(values: NDArray[np.float64]) -> Float32s:
 
 @cache
 def _scale_tables(fmt: Format | None) -> tuple[Float32s, NDArray[np.int32]]:
-    """Significand and exponent of every pattern of a scale, bits that its format does not read included."""
+    """Return the significand and exponent of every pattern of a scale, including patterns with ignored bits."""
     if fmt is None:
         raise TypeError("a product without block scales has no groups")
     u = unpack(np.arange(1 << 8, dtype=np.uint8), fmt)

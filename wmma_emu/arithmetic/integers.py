@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Integer products of blocks: exact sums through float32 wide enough, wrapped or clamped as PTX says.
+"""Integer products of blocks: exact sums in float32, wrapped or clamped as PTX defines.
 
-A sum of products that stays within 2**24 is exact in float32, whatever the order in which BLAS adds; so K is taken in
-parts that cannot exceed that.
+A sum of products of at most 2**24 is exact in float32, in any order of addition in BLAS; so K is split into parts that
+cannot exceed this limit.
 """
 
 from functools import cache
@@ -17,16 +17,16 @@ from wmma_emu.formats import Format, decode
 from wmma_emu.formats.codec import Bits
 
 _EXACT = 1 << 24
-"""Whole numbers up to it are float32."""
+"""The limit up to which all integers are float32 numbers."""
 
 _DEPTH = 1 << 10
-"""The most of K that is converted at once."""
+"""The largest part of K that is converted at once."""
 
 
 def integer_block(product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits, progress: Progress | None = None) -> None:
-    """Exact totals, wrapped to 32 bits; or, with .satfinite, clamped once an instruction."""
+    """Compute exact totals, wrapped to 32 bits; or, with .satfinite, clamped once per instruction."""
     if product.satfinite:
-        # Clamping cannot wait until the end of K, as wrapping can.
+        # Clamping, unlike wrapping, cannot be postponed to the end of K.
         total = _signed(c, product.c)
         for start in range(0, a.shape[-1], product.k):
             here = slice(start, start + product.k)
@@ -45,7 +45,7 @@ def integer_block(product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits, progr
 
 
 def popcount_block(product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits, progress: Progress | None = None) -> None:
-    """Bits set in both, or in exactly one, of each row of A and column of B; added to c and wrapped."""
+    """Count the bits set in both, or in exactly one, of each row of A and column of B; add c and wrap."""
     d[...] = c
     for start in range(0, a.shape[-1], _DEPTH):
         x, y = a[..., start : start + _DEPTH], b[:, start : start + _DEPTH]
@@ -60,14 +60,14 @@ def popcount_block(product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits, prog
 
 
 def _sum_of_products(product: DotProduct, a: Bits, b: Bits) -> NDArray[np.int32]:
-    """Sum over k, exactly: no partial sum exceeds 2**24."""
+    """Sum exactly over k: no partial sum exceeds 2**24."""
     x, y = np.take(values_of(product.a), a), np.take(values_of(product.b), b)
     return exact_matmul(x, y).astype(np.int32)
 
 
 @cache
 def values_of(fmt: Format) -> NDArray[np.float32]:
-    """Value of every pattern of a format of 8 bits or fewer; a bit counts as 0 or 1."""
+    """Return the value of every pattern of a format of at most 8 bits; a bit is 0 or 1."""
     codes = np.arange(1 << fmt.bits, dtype=fmt.storage)
     values = decode(codes, fmt) if fmt.bits > 1 else codes
     return values.astype(np.float32)

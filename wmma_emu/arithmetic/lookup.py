@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which model serves an instruction on a chip."""
+"""The look-up of the model for an instruction on a chip."""
 
 from dataclasses import replace
 from functools import cache
@@ -11,19 +11,19 @@ from wmma_emu.instructions import Instruction
 
 
 def accumulator_of(instruction: Instruction) -> str:
-    """Format in which the unit accumulates: f32 as soon as c or d is f32, for f16 products."""
+    """Return the format in which the unit accumulates: for f16 products f32 if c or d is f32."""
     return "f32" if "f32" in (instruction.c, instruction.d) else instruction.d
 
 
 @cache
 def _rows_for(instruction: Instruction, arch: str) -> tuple[DotModel, ...]:
-    """Every row that serves an instruction on a chip, alternatives included."""
+    """Return every model for an instruction on a chip, including alternatives."""
     rows = (row for row in MODELS if row.arch == arch and _serves(row, instruction))
     return tuple(_as_known(row, instruction) for row in rows)
 
 
 def _as_known(row: DotModel, instruction: Instruction) -> DotModel:
-    """A row with what is known of one of its instructions, which may be less than of another."""
+    """Return a model with the evidence for one of its instructions, which may be weaker than for others."""
     evidence = row.evidence.of(instruction.mnemonic)
     if evidence is row.evidence:
         return row
@@ -45,13 +45,13 @@ def _serves(row: DotModel, instruction: Instruction) -> bool:
 
 @cache
 def models_for(instruction: Instruction, arch: str) -> tuple[DotModel, ...]:
-    """Every row that serves an instruction on a chip by default: one for each lowering, the newest first."""
+    """Return the default models for an instruction on a chip: one per lowering, the newest first."""
     return tuple(row for row in _rows_for(instruction, arch) if not row.name)
 
 
 @cache
 def alternatives_for(instruction: Instruction, arch: str) -> tuple[DotModel, ...]:
-    """Rows with a name that serve an instruction on a chip: what other sources say of it, or of what nobody says.
+    """Return the named models for an instruction on a chip: alternatives from other sources, or without a source.
 
     Examples
     --------
@@ -64,22 +64,22 @@ def alternatives_for(instruction: Instruction, arch: str) -> tuple[DotModel, ...
 
 
 def model_for(instruction: Instruction, arch: str, lowering: str | None = None, model: str | None = None) -> DotModel:
-    """Find the row that serves an instruction on a chip.
+    """Return the model for an instruction on a chip.
 
     Parameters
     ----------
     instruction : Instruction
     arch : str
-        Name of an `Arch` row.
+        The name of an `Arch`.
     lowering : str, optional
-        Which compiler's sequence, where the chip runs the instruction as software. The newest by default.
+        The compiler whose sequence is used, if the chip runs the instruction in software. The default is the newest.
     model : str, optional
-        The name of an alternative row, where sources disagree: one of `alternatives_for`.
+        The name of an alternative model, if sources disagree: one of `alternatives_for`.
 
     Raises
     ------
     UnsupportedInstructionError
-        If the chip lacks the instruction, or the lowering or the model is not known for it.
+        If the chip does not support the instruction, or the lowering or model does not exist for it.
 
     Examples
     --------
@@ -113,14 +113,14 @@ def model_for(instruction: Instruction, arch: str, lowering: str | None = None, 
     for row in named:
         if row.name == model:
             return row
-    names = f"it has {', '.join(repr(row.name) for row in named)}" if named else "it has one model alone"
+    names = f"it has {', '.join(repr(row.name) for row in named)}" if named else "it has only one model"
     raise UnknownNameError(
-        f"{instruction.mnemonic} on {arch} has no model {shorten(model)}; {names}; leave model out for the default"
+        f"{instruction.mnemonic} on {arch} has no model {shorten(model)}; {names}; omit model for the default"
     )
 
 
 def dot_product_of(
     instruction: Instruction, arch: str, lowering: str | None = None, model: str | None = None
 ) -> DotProduct:
-    """The model of an instruction on a chip, applied to its formats, k and modifiers."""
+    """Return the model of an instruction on a chip, applied to its formats, k and modifiers."""
     return DotProduct.of(model_for(instruction, arch, lowering, model), instruction)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What is known of one matrix unit's arithmetic, as one frozen row; and a row applied to one instruction."""
+"""The model of a matrix unit's arithmetic, and a model applied to one instruction."""
 
 from dataclasses import dataclass, field
 from typing import Literal
@@ -16,65 +16,66 @@ E8M13 = Format(
     ignored_low_bits=10, canonical_nan=0x7FFF_FFFF,
     source="recorded on Ada GPUs (FP8 mma.sync), H100 and H200 (FP8 wgmma)", status="recorded",
 )  # fmt: skip
-"""What the FP8 units of Ada and of Hopper's `wgmma` keep of a float32 result: 13 fraction bits, in its register."""
+"""The float32 results of the FP8 units of Ada and of Hopper's `wgmma`: 13 fraction bits in a float32 register."""
 
 
 @drawn_by("models")
 @dataclass(frozen=True, slots=True)
 class DotModel(Sourced):
-    """How one chip computes one kind of dot product: a row of the table of models.
+    """The arithmetic of one kind of dot product on one chip: an entry of the table of models.
 
     Parameters
     ----------
     arch : str
         The chip, ``"sm_90"``.
     families, shapes, inputs : tuple of str
-        The instructions that the row serves: PTX families, shapes, formats of A. ``"k16"`` is every shape of that k.
+        The instructions that the model covers: PTX families, shapes, formats of A. ``"k16"`` stands for every shape
+        with that k.
     b_inputs : tuple of str
-        Formats of B; empty where they are as many as the instructions have.
+        The formats of B; empty for all formats of the instructions.
     accumulator : str
-        Format of what one step hands to the next.
+        The format of the sum that one step passes to the next.
     lowering : str
-        ``"native"``; or, where the compiler expands the instruction, which compiler's sequence this is.
+        ``"native"``; or the compiler of the sequence, if the compiler expands the instruction.
     arithmetic : {"aligned_sum", "fma_chain", "integer", "popcount"}
-        An aligned sum of exact products, rounded once a step; chains of fused multiply-adds over ascending k;
-        an exact integer sum; a population count.
+        An aligned sum of exact products, rounded once per step; chains of fused multiply-adds over ascending k; an
+        exact integer sum; or a population count.
     terms_per_step : int
-        Products that one rounding step, or one chain, takes.
+        The number of products of one rounding step, or of one chain.
     fraction_bits : int
-        F: bits kept below the largest exponent when terms are aligned.
+        F: the bits that are kept below the largest exponent when terms are aligned.
     min_exponent : int
-        The alignment exponent never falls below it.
+        The lower limit of the alignment exponent.
     output : str
-        What each step rounds to: the accumulator's format, or ``"e8m13"``.
+        The format to which each step rounds: the accumulator's format, or ``"e8m13"``.
     rounding : {"RZ", "RNE"}
-        Of each step.
+        The rounding of each step.
     operand_format : str
-        Format that A and B are converted to first (exactly), and in which chains compute; ``""`` if they are read
-        as they are.
+        The format to which A and B are first converted (exactly), and in which chains compute; ``""`` for no
+        conversion.
     k_order : {"ascending", "byte_pairs"}
-        Products of one step: consecutive k; or, for FP8 run as f16, first the k with ``k % 4 < 2`` (bytes 0
-        and 1 of each register), then the others. Of a sparse A, k counts packed elements.
+        The products of one step: consecutive k; or, for FP8 executed as f16, first the k with ``k % 4 < 2`` (bytes 0
+        and 1 of each register), then the others. If A is sparse, k counts packed elements.
     c_joins : {"first_step", "last_add", "each_add"}
-        Whether c is a term of the first step; or is added, rounded to nearest, after all steps, which then
-        start from +0; or each chain's sum, begun by a plain product, is added to it in turn.
+        Whether c is a term of the first step; or is added, rounded to nearest, after all steps, which then start from
+        +0; or the sum of each chain, which begins with a plain product, is added to it in turn.
     partial_sums : {"chained", "added"}
-        Whether a step takes the result of the step before it as a term; or starts from +0, the results being
-        added, rounded to nearest.
+        Whether a step uses the result of the previous step as a term; or starts from +0, and the results are added,
+        rounded to nearest.
     scaling : {"", "exponents", "groups"}
-        What block scales do: their exponents are added to those of the products; or the products of a group are
-        summed exactly and multiplied by both scales, and such a term is aligned by the exponents of its scales alone.
+        The effect of block scales: their exponents are added to the exponents of the products; or the products of a
+        group are summed exactly and multiplied by both scales, and such a term is aligned by its scales' exponents.
     group_terms : int
-        Products of a group.
+        The number of products of a group.
     zero_groups : {"left_out", "aligned"}
-        Whether a group whose products add up to zero counts where the exponent of the alignment is found.
+        Whether a group whose products add up to zero is ignored or counts when the alignment exponent is determined.
     name : str
-        Where sources disagree, what tells this row from the default, whose name is empty: ``"F=34"``.
+        If sources disagree, the difference from the default, whose name is empty: ``"F=34"``.
     evidence : Evidence
-        Status and source, and the instructions that they hold of; ``probed`` and ``altered`` are models that stand in
-        no table.
+        Status and source, and the instructions to which they apply; models with the status ``probed`` or ``altered``
+        are not in the table.
     note : str
-        What is not known.
+        The uncertainties.
     """
 
     arch: str
@@ -103,27 +104,27 @@ class DotModel(Sourced):
 
     @property
     def output_format(self) -> Format:
-        """What each step rounds to."""
+        """The format to which each step rounds."""
         return E8M13 if self.output == "e8m13" else format_of(self.output or self.accumulator)
 
     @property
     def nan(self) -> Literal["canonical", "propagate"]:
-        """What a fused multiply-add makes of NaN: f64 units keep sign and payload, the others do not."""
+        """The NaN of a fused multiply-add: f64 units keep sign and payload, other units do not."""
         return "propagate" if self.accumulator == "f64" else "canonical"
 
     @property
     def chain_format(self) -> Format:
-        """Format in which chains of fused multiply-adds compute."""
+        """The format in which chains of fused multiply-adds compute."""
         return format_of(self.operand_format or self.accumulator)
 
     @property
     def accumulator_format(self) -> Format:
-        """Format of the register that holds a step's result."""
+        """The format of the register with a step's result."""
         return format_of(self.accumulator)
 
     @property
     def parameters(self) -> tuple[object, ...]:
-        """Everything that decides bits, nothing of provenance: equal for rows that compute alike."""
+        """All parameters that affect bits, without provenance: equal for models that compute the same results."""
         return (
             self.accumulator, self.arithmetic, self.terms_per_step, self.fraction_bits,
             self.min_exponent, self.output, self.rounding, self.operand_format, self.k_order, self.c_joins,
@@ -131,7 +132,7 @@ class DotModel(Sourced):
         )  # fmt: skip
 
     def describe(self) -> str:
-        """Say in one sentence what the row computes."""
+        """Describe the arithmetic in one sentence."""
         match self.arithmetic:
             case "integer":
                 return "exact integer sum of the products and c, wrapped or (.satfinite) clamped once to 32 bits"
@@ -166,7 +167,7 @@ class DotModel(Sourced):
         return text
 
     def _scaled(self) -> str:
-        """Say what block scales do."""
+        """Describe the effect of block scales."""
         match self.scaling:
             case "exponents":
                 return ", the exponents of their scales added to theirs,"
@@ -175,7 +176,7 @@ class DotModel(Sourced):
         return ""
 
     def _aligned_to(self) -> str:
-        """Say which exponents count where terms are aligned."""
+        """Describe the exponents that count when terms are aligned."""
         if self.scaling != "groups":
             return "exponent"
         return "exponent of scales and c" + (", zero groups included" if self.zero_groups == "aligned" else "")
@@ -183,23 +184,23 @@ class DotModel(Sourced):
 
 @dataclass(frozen=True, slots=True)
 class DotProduct:
-    """A `DotModel` applied to one instruction: everything that one element of D is computed from.
+    """A `DotModel` applied to one instruction: the complete definition of an element of D.
 
     Parameters
     ----------
     model : DotModel
     a, b, c, d : Format
     k : int
-        Products of one instruction; where A is sparse, of its packed elements.
+        The number of products of one instruction; if A is sparse, of packed elements.
     satfinite : bool
-        Clamp an integer total instead of wrapping it.
+        Whether an integer total is clamped instead of wrapped.
     bit_operation : {"", "xor", "and"}
     rounding : str
-        Of a chain of fused multiply-adds.
+        The rounding of a chain of fused multiply-adds.
     scale : Format, optional
-        Of the block scales.
+        The format of the block scales.
     scale_vec : int
-        Scales of a row of A, and of a column of B, of one instruction; 0 without.
+        The number of scales of a row of A, and of a column of B, in one instruction; 0 without scales.
     """
 
     model: DotModel
@@ -235,14 +236,14 @@ class DotProduct:
 
     @property
     def operand_formats(self) -> tuple[Format, Format]:
-        """Formats in which A and B enter the unit."""
+        """The formats in which A and B enter the unit."""
         if self.model.operand_format:
             return format_of(self.model.operand_format), format_of(self.model.operand_format)
         return self.a, self.b
 
     @property
     def steps(self) -> tuple[tuple[int, ...], ...]:
-        """The k of each rounding step, in the order in which the unit takes them."""
+        """The k of each rounding step, in the order of the unit."""
         order = list(range(self.k))
         if self.model.k_order == "byte_pairs":
             order.sort(key=lambda k: k % 4 >= 2)
@@ -254,7 +255,7 @@ class DotProduct:
 
     @property
     def scale_block(self) -> int:
-        """Products that share a scale of A, and one of B; 0 without scales. Of a sparse A, packed elements."""
+        """The number of products (packed elements of a sparse A) that share scales of A and B; 0 without scales."""
         return self.k // self.scale_vec if self.scale_vec else 0
 
     @property

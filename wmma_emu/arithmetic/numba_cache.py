@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What numba keeps on disk: whether a function is there, and a word to the user where compiling it took long."""
+"""numba's cache on disk: a test for a cached function, and a message to the user after a long compilation."""
 
 import os
 import pickle
@@ -16,27 +16,27 @@ from wmma_emu.display import note_once
 from wmma_emu.errors import BackendUnavailableError, shorten
 
 _LONG = 1.0
-"""Seconds of compiling from which on the user is told."""
+"""The compile time in seconds from which the user is informed."""
 
 
 @contextmanager
 def telling_of_the_cache() -> Iterator[None]:
-    """Say what is to be done where numba cannot use its cache."""
+    """Raise an error with the remedy if numba cannot use its cache."""
     try:
         yield
     except (OSError, EOFError, pickle.UnpicklingError) as error:
         raise BackendUnavailableError(
             f"numba cannot read or write its cache of compiled code ({shorten(error, str)}); delete *.nbi and *.nbc in "
-            f"{Path(__file__).parent / '__pycache__'}, or set NUMBA_CACHE_DIR to a folder with room, or take "
+            f"{Path(__file__).parent / '__pycache__'}, or set NUMBA_CACHE_DIR to a folder with free space, or use "
             "engine='numpy'"
         ) from error
 
 
 def is_on_disk(function: Any, *first: object) -> bool:
-    """Tell whether numba has kept a function, compiled for first arguments of these types on this processor.
+    """Return whether numba has cached a function, compiled for first arguments of these types on this processor.
 
-    numba has no public question for that. Should a release of it keep its index in another way, the answer is no, and
-    code is compiled, or loaded, later than it could be: no bit depends on it.
+    numba has no public function for this. If a release changes the format of its index, the result is False, and code
+    is compiled or loaded later than possible; results do not depend on it.
     """
     try:
         file = function._cache._cache_file
@@ -46,24 +46,24 @@ def is_on_disk(function: Any, *first: object) -> bool:
             key[0][: len(types)] == types and key[1] == processor and os.path.exists(Path(file._cache_path, data))
             for key, data in file._load_index().items()
         )
-    except Exception:  # an index that is not as it was says so in many ways
+    except Exception:  # an index in another format may raise any error
         return False
 
 
 class _Announcer(event.Listener):  # type: ignore[misc]
-    """Prints a line when one of this package's functions, with those that it calls, took long to compile."""
+    """A listener that prints a line if a function of this package, with its callees, took long to compile."""
 
     def __init__(self) -> None:
         self._depth, self._start = 0, 0.0
 
     def on_start(self, event: Any) -> None:
-        """Look at the clock where the outermost function begins; numba compiles one at a time."""
+        """Start the clock for the outermost function; numba compiles one at a time."""
         if not self._depth:
             self._start = time.perf_counter()
         self._depth += 1
 
     def on_end(self, event: Any) -> None:
-        """Look again where it ends."""
+        """Read the clock after the outermost function."""
         self._depth -= 1
         seconds, function = time.perf_counter() - self._start, event.data["dispatcher"]
         if self._depth or seconds < _LONG or not function.py_func.__module__.startswith("wmma_emu."):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Chains of fused multiply-adds in compiled code, in float32 and float64, each rounded to nearest.
 
-The processor's own fused multiply-add is IEEE 754's, as the GPU's is. What they make of NaN differs: results that are
-NaN are left to the caller. Lengths of tuples are known when numba compiles, as in `wmma_emu.arithmetic.numba_kernels`.
+The processor's fused multiply-add follows IEEE 754, like the GPU's. Their NaN results differ, so the caller handles
+results that are NaN. Lengths of tuples are known to numba at compile time, as in `wmma_emu.arithmetic.numba_kernels`.
 """
 
 from typing import Any
@@ -14,7 +14,7 @@ from numba.extending import intrinsic
 
 @intrinsic
 def _fma(typing: Any, x: Any, y: Any, z: Any) -> Any:
-    """``x * y + z``, rounded once."""
+    """Compute ``x * y + z``, rounded once."""
 
     def generate(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
         return builder.fma(*arguments)
@@ -24,11 +24,11 @@ def _fma(typing: Any, x: Any, y: Any, z: Any) -> Any:
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def multiply_chains(part, a, b, c, added):
-    """Walk over k for each element of c, which takes the result.
+    """Accumulate over k for each element of c, which receives the result.
 
-    Shapes are (m, K), (K, n), (m, n). ``part`` is as long as products follow one another in registers: of a short
-    chain, its own length. If ``added``, chains of that length start from +0 and are then added to c, rounded; else
-    there is one chain, from c.
+    Shapes are (m, K), (K, n), (m, n). The length of ``part`` is the number of products that are processed in
+    registers: for a short chain, its length. If ``added``, chains of that length start from +0 and are then added to c
+    with rounding; otherwise there is one chain that starts from c.
     """
     whole = a.shape[1] - a.shape[1] % len(part)
     for i in range(a.shape[0]):

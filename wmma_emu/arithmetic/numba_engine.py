@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The numba engine: blocks of dot products in compiled code.
 
-Aligned sums of up to 64 products a step, and float32 and float64 chains. Integers and bits go through the exact
-products of BLAS, as in the NumPy engine, because nothing that numba compiles is faster.
+It supports aligned sums of up to 64 products per step, and float32 and float64 chains. Integers and bits use exact
+products in BLAS, as in the NumPy engine, because code compiled by numba is not faster.
 """
 
 from collections.abc import Callable
@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from wmma_emu.arithmetic import numpy_engine
 from wmma_emu.arithmetic.blocks import Progress, available_cores
-from wmma_emu.arithmetic.compiled_code import code_of, is_side_by_side, note_ready
+from wmma_emu.arithmetic.compiled_code import function_of, is_side_by_side, note_ready
 from wmma_emu.arithmetic.exact import multiply_or
-from wmma_emu.arithmetic.group_sums import Step, fits_groups, multiply_groups
+from wmma_emu.arithmetic.group_sums import GroupStep, fits_groups, multiply_groups
 from wmma_emu.arithmetic.model import DotProduct
 from wmma_emu.arithmetic.numba_cache import announce_long_compilations, is_on_disk, telling_of_the_cache
 from wmma_emu.arithmetic.numba_chains import multiply_chains
@@ -35,22 +35,22 @@ from wmma_emu.formats.codec import Bits
 from wmma_emu.scalar import convert, in_ieee_arithmetic
 
 _COLUMNS = 256
-"""Of a tile: a step's 16 rows of B, 5 bytes an element, stay in the first-level cache."""
+"""The columns of a tile: 16 rows of B of a step, 5 bytes per element, fit in the first-level cache."""
 
 _ROWS = 128
-"""Of a tile: its sums stay in the second-level cache."""
+"""The rows of a tile, whose sums fit in the second-level cache."""
 
 _DEPTH = 1 << 10
-"""Products that are made ready at once, 5 bytes an element."""
+"""The products that are prepared at once, 5 bytes per element."""
 
 _MOST_TERMS = 64
 
 _UNROLLED = 8
-"""Products of a long chain that follow one another in registers."""
+"""The products of a long chain that are processed in registers."""
 
 
 def has(product: DotProduct) -> bool:
-    """Whether the engine computes a product."""
+    """Return whether the engine supports a product."""
     model = product.model
     if model.arithmetic in ("integer", "popcount"):
         return True
@@ -59,7 +59,7 @@ def has(product: DotProduct) -> bool:
         return len(formats) == 1 and product.rounding == "RNE" and model.c_joins != "each_add"
     if model.scaling == "groups":
         return fits_groups(product)
-    # Its tables of codes are made for operands as they are, and for FP8 as f16.
+    # Its tables of codes cover unconverted operands, and FP8 converted to f16.
     if not numpy_engine.fits_tiles(product) or model.operand_format not in ("", "f16"):
         return False
     terms = len(product.steps[0])
@@ -69,7 +69,7 @@ def has(product: DotProduct) -> bool:
 
 
 def is_kept(product: DotProduct, side_by_side: bool) -> bool:
-    """Whether the compiled code that a product takes is on disk, side by side with others or not."""
+    """Return whether the compiled code for a product, side by side with others or not, is cached on disk."""
     if product.model.arithmetic == "fma_chain":
         return is_on_disk(multiply_chains, _part(product), np.empty((1, 1), _float_of(product)))
     if product.model.scaling == "groups":
@@ -80,7 +80,7 @@ def is_kept(product: DotProduct, side_by_side: bool) -> bool:
 
 
 def multiply_block(product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits, progress: Progress | None = None) -> None:
-    """Compute D = A B + C for every matrix of a batch, as `wmma_emu.arithmetic.numpy_engine.multiply_block`."""
+    """Compute D = A B + C for every matrix of a batch, like `wmma_emu.arithmetic.numpy_engine.multiply_block`."""
     if product.model.arithmetic in ("integer", "popcount"):
         numpy_engine.multiply_block(product, a, b, c, d, progress)
         return
@@ -92,15 +92,15 @@ def multiply_block(product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits, prog
 def multiply_registers(
     product: DotProduct, places: Places, a: NDArray[np.uint32], b: NDArray[np.uint32], c: Bits
 ) -> Bits | None:
-    """Compute D = A B + C for many warps from their registers, as `wmma_emu.arithmetic.numba_lanes.multiply_words`.
+    """Compute D = A B + C for many warps from their registers, like `wmma_emu.arithmetic.numba_lanes.multiply_words`.
 
-    None where the product is none of aligned sums, has block scales, or is one that the engine lacks.
+    Return None if the product is not an aligned sum, has block scales, or is not supported by the engine.
     """
     if product.model.arithmetic != "aligned_sum" or product.scale is not None or not has(product):
         return None
     with telling_of_the_cache():
         d = multiply_words(product, places, a, b, c, available_cores())
-    note_ready(code_of(product, side_by_side=True))
+    note_ready(function_of(product, side_by_side=True))
     return d
 
 
@@ -112,24 +112,24 @@ def _multiply(product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits, progress:
         multiply_groups(_add_step, product, a, b, c, d, progress)
     elif is_side_by_side(len(d), d.shape[1] * d.shape[2], a.shape[-1]):
         multiply_matrices(product, a, b, c, d)
-        note_ready(code_of(product, side_by_side=True))
+        note_ready(function_of(product, side_by_side=True))
         return
     else:
-        multiply_or(_multiply_carefully, product, a, b, c, d, progress)  # which may need no compiled code
+        multiply_or(_multiply_in_tiles, product, a, b, c, d, progress)  # possibly without compiled code
         return
-    note_ready(code_of(product, side_by_side=False))
+    note_ready(function_of(product, side_by_side=False))
 
 
-def _multiply_carefully(
+def _multiply_in_tiles(
     product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits, progress: Progress | None = None
 ) -> None:
     for index in range(len(d)):
         _multiply_matrix(product, a[index], b[index], c[index], d[index], progress)
-    note_ready(code_of(product, side_by_side=False))
+    note_ready(function_of(product, side_by_side=False))
 
 
 def _multiply_matrix(product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits, progress: Progress | None) -> None:
-    """One matrix: depth after depth of K, in panels of B made ready once for all of their row tiles."""
+    """Multiply one matrix, depth by depth of K, in panels of B that are prepared once for all row tiles."""
     model = product.model
     accumulator = model.accumulator_format
     sums = from_accumulator_bits(convert(c, product.c, accumulator), product).copy()
@@ -157,13 +157,13 @@ def _multiply_matrix(product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits, pr
     d[...] = convert(to_accumulator_bits(sums, product), accumulator, product.d)
 
 
-def _add_step(product: DotProduct, step: Step, c: NDArray[np.float32]) -> None:
-    """Align the groups and c, cut, add, round once; c takes the result."""
+def _add_step(product: DotProduct, step: GroupStep, c: NDArray[np.float32]) -> None:
+    """Align the groups and c, truncate, add, round once; c receives the result."""
     add_groups(*step, c, unit_of(product), product.model.zero_groups == "aligned")
 
 
 def _multiply_chains(product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits) -> None:
-    """Chains of fused multiply-adds; rows with a NaN are done again, because which NaN it is depends on the unit."""
+    """Compute chains of fused multiply-adds; rows with NaN are recomputed, because the NaN depends on the unit."""
     fmt, dtype, part = product.model.chain_format, _float_of(product), _part(product)
     added = product.model.c_joins == "last_add"
     for index in range(len(d)):
@@ -188,14 +188,14 @@ def _float_of(product: DotProduct) -> np.dtype[Any]:
 
 
 def _part(product: DotProduct) -> tuple[int, ...]:
-    """As long as the products that follow one another in registers are many."""
+    """Return a tuple whose length is the number of products that are processed in registers."""
     return (0,) * (product.k if product.model.c_joins == "last_add" else _UNROLLED)
 
 
 def _prepared(
     prepare: Callable[..., None], codes: NDArray[np.uint32], order: NDArray[np.int64], meaning: Codes
 ) -> tuple[NDArray[Any], ...]:
-    """Value, exponent and top of some lines in every step."""
+    """Return value, exponent and top of some lines in every step."""
     lines, _, columns = codes.shape
     steps, terms = order.shape
     shape = steps, lines, terms, columns

@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""Aligned sums for a tile of D in compiled code: what `wmma_emu.arithmetic.tiles` does, row after row.
+"""Aligned sums for a tile of D in compiled code: the algorithm of `wmma_emu.arithmetic.tiles`, row by row.
 
-One rounding step of one row of the tile runs along its columns, in loops that a compiler turns into vector
-instructions: the largest exponent; the power of two that puts the last kept bit at 1; the products, cut by the
-conversion to int32, and summed; the rounding. Elements for which that is not exact are done again in float64, one by
-one, as `wmma_emu.arithmetic.aligned` does it. Groups with block scales, whose sums come from elsewhere, are added so
-for all elements.
+One rounding step of one row of the tile runs along its columns, in loops that a compiler vectorises: the largest
+exponent; the power of two that scales the last kept bit to 1; the products, truncated by the conversion to int32 and
+summed; the rounding. Elements for which this is not exact are recomputed one by one by the slow path, in float64, as in
+`wmma_emu.arithmetic.aligned`. Groups with block scales, whose sums are computed elsewhere, always use float64.
 
 Numba compiles a function for the types of its arguments, and the length of a tuple is part of its type. So the number
-of products is passed as the length of one, ``shape``: the compiler knows it, and writes the products out. What is
-compiled is kept on disk until this file changes; numba looks at no other, so everything that it compiles in is here.
+of products is passed as the length of a tuple in ``shape``, which lets the compiler unroll the loops. Compiled code
+is cached on disk until this file changes; numba checks no other file, so all compiled code is in this file.
 """
 
 from typing import NamedTuple
@@ -20,35 +19,35 @@ from numba import njit
 _i8, _i32, _i64, _f32, _f64 = np.int8, np.int32, np.int64, np.float32, np.float64
 
 _LOWEST, _ZERO, _SPECIAL, _NONE = -31, -64, 1 << 12, -(1 << 12)
-"""As in `wmma_emu.arithmetic.operands`; a test compares them."""
+"""The constants of `wmma_emu.arithmetic.operands`; a test compares them."""
 
 _NO_EXPONENT = -(1 << 14)
-"""As in `wmma_emu.arithmetic.block_scale`; a test compares them."""
+"""The constant of `wmma_emu.arithmetic.block_scale`; a test compares them."""
 
 _LOWEST_EXPONENT = -100
-"""As in `wmma_emu.arithmetic.tiles`: from it on, no result is a float32 subnormal."""
+"""The limit of `wmma_emu.arithmetic.tiles`: from this exponent upward, no result is a float32 subnormal."""
 
 _ROOM = 1 << 28
-"""More than c can add to a total in int32: it is below 2**(F + 1), and F is at most 26."""
+"""An upper limit on c in a total in int32: c is below 2**(F + 1), and F is at most 26."""
 
 
-class Shape(NamedTuple):
-    """Of a rounding step, as the lengths of tuples of zeros.
+class StepShape(NamedTuple):
+    """The compile-time parameters of a rounding step, as lengths of tuples of zeros.
 
-    ``terms`` is as long as the step has products; ``at_once`` as long as many of them, cut, add up in int32: all, or at
-    least half. ``nearest`` has length 1 where results are rounded to f16, and is empty where they are cut to float32;
-    ``apart`` has length 1 where each column of a tile has an A of its own: columns are matrices then.
+    The length of ``terms`` is the number of products; of ``at_once`` the number of truncated products that fit in an
+    int32 sum: all, or at least half. ``nearest`` has length 1 if results are rounded to f16, and is empty if they are
+    truncated to float32; ``own_a`` has length 1 if each column of a tile has its own A: columns are then matrices.
     """
 
     terms: tuple[int, ...]
     at_once: tuple[int, ...]
     nearest: tuple[int, ...]
-    apart: tuple[int, ...] = ()
+    own_a: tuple[int, ...] = ()
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def prepare_rows(codes, order, values, exponents, value, exponent, top):
-    """Make rows of A ready, lines of one column each: what `prepare_columns` does, in loops that suit them."""
+    """Prepare rows of A, lines of one column each, like `prepare_columns`, with loops for this layout."""
     steps, terms = order.shape
     for i in range(codes.shape[0]):
         for s in range(steps):
@@ -64,7 +63,7 @@ def prepare_rows(codes, order, values, exponents, value, exponent, top):
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def prepare_columns(codes, order, values, exponents, value, exponent, top):
-    """Make columns ready, of one line or more: codes (lines, K, columns); the others as `multiply_tile` wants them."""
+    """Prepare columns of one or more lines: codes (lines, K, columns); other arrays as `multiply_tile` needs them."""
     lines, _, columns = codes.shape
     for s in range(order.shape[0]):
         for i in range(lines):
@@ -85,7 +84,7 @@ def prepare_columns(codes, order, values, exponents, value, exponent, top):
 
 @njit(nogil=True, inline="always", error_model="numpy")
 def _relative(value, exponent, base):
-    """Scale a value by the largest exponent of its row or column; what is 2**126 below it becomes zero."""
+    """Scale a value by the largest exponent of its row or column; values 2**126 below it become zero."""
     if exponent == _NONE:
         return _f32(0), _i8(_ZERO)
     if exponent == _SPECIAL:
@@ -96,17 +95,17 @@ def _relative(value, exponent, base):
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def multiply_tile(shape, row, line, left, right, operands, c, per_instruction, joins, unit):
-    """Take every step of every instruction for a tile.
+    """Execute all steps of all instructions for a tile.
 
-    ``row`` is the tile's first row of A, ``line`` says which of the lines of B, 0 where there is one. A and B are made
-    ready, ``left`` and ``right``: value and exponent (steps, lines, terms, columns), top (steps, lines, columns). Lines
-    of A are rows; its columns are one, or those of the tile where each has an A of its own. ``operands`` are the codes
-    of A and of B, (lines, K, columns), the k of every step, and what the codes mean. ``c``, (rows, columns), has values
-    of the accumulator's format, and takes the sums.
+    ``row`` is the tile's first row of A, ``line`` the line of B, 0 if there is only one. ``left`` and ``right`` are the
+    prepared A and B: value and exponent (steps, lines, terms, columns), top (steps, lines, columns). Lines of A are
+    rows; it has one column, or the columns of the tile if each has its own A. ``operands`` are the codes of A and of B,
+    (lines, K, columns), the k of every step, and the values of the codes. ``c``, (rows, columns), has values of the
+    accumulator's format, and receives the sums.
 
-    ``joins`` says whether c is added, rounded to nearest, after the steps of an instruction; and whether their results
-    are added likewise, instead of being a term of the next step. ``unit`` has the numbers of the model: see
-    `_careful_step`.
+    ``joins`` is whether c is added, rounded to nearest, after the steps of an instruction; and whether the results of
+    steps are added in the same way, instead of being a term of the next step. ``unit`` has the model's parameters: see
+    `_slow_step`.
     """
     columns = c.shape[1]
     scratch = (
@@ -133,13 +132,13 @@ def multiply_tile(shape, row, line, left, right, operands, c, per_instruction, j
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def multiply_lanes(shape, first, last, a, b, c, c_places, order, per_instruction, joins, unit):
-    """Multiply many small matrices side by side: columns of a tile are matrices, of which each has an A of its own.
+    """Multiply many small matrices side by side: columns of a tile are matrices, each with its own A.
 
-    These are the matrices from number ``first`` on, without ``last``. ``a`` and ``b`` have words, uint32 (words,
-    matrices, parts); where each element stands, int32 (lines, K, 3): word, part, lowest bit; uint32 array of 2: the
-    bits of an element, and how many low ones are ignored; what the codes mean. Lines are rows of A, columns of B. ``c``
-    has values of the accumulator's format, float32 (words, matrices, parts), and takes the sums; ``c_places``, int32
-    (columns, rows, 2), says where each stands: word, part. The others are those of `multiply_tile`.
+    The matrices are numbers ``first`` to ``last - 1``. ``a`` and ``b`` consist of words, uint32 (words, matrices,
+    parts); the positions of elements, int32 (lines, K, 3): word, part, lowest bit; a uint32 array of 2: the bits of an
+    element, and the number of ignored low bits; the values of the codes. Lines are rows of A and columns of B. ``c``
+    has values of the accumulator's format, float32 (words, matrices, parts), and receives the sums; ``c_places``, int32
+    (columns, rows, 2), has the position of each: word, part. For the other parameters see `multiply_tile`.
     """
     at_once = 64
     steps, terms = order.shape
@@ -172,7 +171,7 @@ def multiply_lanes(shape, first, last, a, b, c, c_places, order, per_instruction
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def _prepare_lanes(operand, first, order, code, ready):
-    """Make matrices ready, from number ``first`` on: codes (lines, K, matrices), and as `multiply_tile` wants them."""
+    """Prepare matrices starting at ``first``: codes (lines, K, matrices), and arrays as `multiply_tile` needs them."""
     words, places, bits, codes = operand
     mask, ignored = bits
     lines, depth, width = code.shape
@@ -186,33 +185,33 @@ def _prepare_lanes(operand, first, order, code, ready):
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def _step(shape, s, first, line, left, right, operands, running, scratch, unit):
-    """Step ``s`` of every row of the tile, row ``first`` of A and the following, with line ``line`` of B."""
+    """Execute step ``s`` of every row of the tile, from row ``first`` of A, with line ``line`` of B."""
     a, b, order, a_codes, b_codes = operands
     out, largest, _, last, sums = scratch
     limit = _limit(shape)
     for i in range(running.shape[0]):
-        careful = _row_step(shape, s, first + i, line, left, right, running, i, scratch, unit)
-        if careful != 0:
+        slow_path = _row_step(shape, s, first + i, line, left, right, running, i, scratch, unit)
+        if slow_path != 0:
             for j in range(out.shape[0]):
-                wrong = _is_careful(largest[j], _i32(last[j] + unit[0])) | _is_too_large(sums[0, j], limit)
+                wrong = _needs_slow_path(largest[j], _i32(last[j] + unit[0])) | _is_too_large(sums[0, j], limit)
                 if len(shape[0]) > len(shape[1]):
                     wrong |= _is_too_large(sums[1, j], limit)
                 if wrong != 0:
                     x, y = a[first + i, :, j * len(shape[3])], b[line, :, j]
-                    out[j] = _careful_step(x, y, order[s], a_codes, b_codes, running[i, j], unit)
+                    out[j] = _slow_step(x, y, order[s], a_codes, b_codes, running[i, j], unit)
         for j in range(out.shape[0]):
             running[i, j] = out[j]
 
 
 @njit(nogil=True, inline="always", error_model="numpy")
 def _row_step(shape, s, row, line, left, right, c, i, scratch, unit):
-    """Step ``s`` of row ``row`` of A, from the running sums ``c[i]``; says whether any element is to be done again."""
+    """Execute step ``s`` of row ``row`` of A on sums ``c[i]``; return whether any element needs the slow path."""
     a, a_exponent, a_top = left
     b, b_exponent, b_top = right
     out, largest, scale, last, sums = scratch
     terms, at_once, nearest, own = len(shape[0]), len(shape[1]), len(shape[2]) == 1, len(shape[3])
     fraction_bits, floor, smallest, keep = unit[0], unit[1], unit[2], unit[4]
-    columns, limit, careful = out.shape[0], _limit(shape), _i32(0)
+    columns, limit, slow_path = out.shape[0], _limit(shape), _i32(0)
     for j in range(columns):
         exponent = _i8(-128)
         for k in range(terms):
@@ -224,7 +223,7 @@ def _row_step(shape, s, row, line, left, right, c, i, scratch, unit):
         if nearest:  # subnormals of f16 keep its smallest exponent
             exponent = exponent if exponent == _i32(-127) else max(exponent, smallest)
         exponent = max(max(_i32(_i32(largest[j]) + base), exponent), floor)
-        careful |= _is_careful(largest[j], exponent)
+        slow_path |= _needs_slow_path(largest[j], exponent)
         scale[j] = _power_of_two(max(_i32(_i32(fraction_bits + base) - exponent), _i32(-126)))
         last[j] = _i32(exponent - fraction_bits)
     for j in range(columns):
@@ -240,9 +239,9 @@ def _row_step(shape, s, row, line, left, right, c, i, scratch, unit):
             sums[1, j] = total
     for j in range(columns):
         total = sums[0, j]
-        careful |= _is_too_large(total, limit)
+        slow_path |= _is_too_large(total, limit)
         if terms > at_once:
-            careful |= _is_too_large(sums[1, j], limit)
+            slow_path |= _is_too_large(sums[1, j], limit)
             total = _i32(total + sums[1, j])
         total = _i32(total + _i32(c[i, j] * _power_of_two(_i32(-last[j]))))
         if nearest:
@@ -251,9 +250,9 @@ def _row_step(shape, s, row, line, left, right, c, i, scratch, unit):
         else:
             result = _toward_zero(total, last[j], keep)
             kept = _keep(c[i, j], keep)
-        # Where every product is zero, c goes through.
+        # If every product is zero, c is passed through.
         out[j] = kept if largest[j] <= _i8(_ZERO) else result
-    return careful
+    return slow_path
 
 
 @njit(nogil=True, inline="always", error_model="numpy")
@@ -269,19 +268,19 @@ def _add(shape, sums, others):
 
 @njit(nogil=True, inline="always", error_model="numpy")
 def _power_of_two(exponent):
-    """2**exponent, a normal float32; where it is none, the element is done again."""
+    """Return 2**exponent, a normal float32; otherwise the element takes the slow path."""
     return _i32(_i32(exponent + _i32(127)) << _i32(23)).view(_f32)
 
 
 @njit(nogil=True, inline="always", error_model="numpy")
 def _exponent_of(value):
-    """Exponent of a running sum, a float32; that of a zero is below every floor."""
+    """Return the exponent of a running sum, a float32; the exponent of zero is below every floor."""
     return _i32(_i32(_i32(_f32(value).view(_i32) >> _i32(23)) & _i32(255)) - _i32(127))
 
 
 @njit(nogil=True, inline="always", error_model="numpy")
 def _toward_zero(total, exponent, keep):
-    """``total * 2**exponent`` in float32, cut: one unit less where the conversion rounded up, then the kept bits."""
+    """Truncate ``total * 2**exponent`` to float32: subtract a unit if the conversion rounded up, then mask the bits."""
     rounded = _f32(total)
     too_far = _i32(abs(_i32(rounded)) > abs(total))
     return _i32(_i32(_f32(rounded).view(_i32) - too_far) & keep).view(_f32) * _power_of_two(exponent)
@@ -289,7 +288,7 @@ def _toward_zero(total, exponent, keep):
 
 @njit(nogil=True, inline="always", error_model="numpy")
 def _to_f16(value):
-    """Round a float64 to the nearest f16, ties to even, by adding and taking away 1.5 * 2**52 of its last places."""
+    """Round a float64 to the nearest f16, ties to even, by adding and subtracting 1.5 * 2**52 of its last places."""
     field = (_f64(value).view(_i64) >> 52) & 0x7FF
     magic = _i64((min(max(field, 1023 - 14), 1023 + 64) + 42) << 52).view(_f64) * 1.5
     rounded = _f32((value + magic) - magic)
@@ -297,15 +296,15 @@ def _to_f16(value):
 
 
 @njit(nogil=True, inline="always", error_model="numpy")
-def _is_careful(largest, exponent):
-    """Whether an argument of the fast step fails: clipped exponents, results near float32's ends, infinities, NaN."""
+def _needs_slow_path(largest, exponent):
+    """Return whether the fast step is invalid: clipped exponents, results near float32's limits, infinities, NaN."""
     low = (largest <= _i8(_LOWEST)) | (exponent < _i32(_LOWEST_EXPONENT))
     return _i32(1) if (low & (largest > _i8(_ZERO))) | (exponent > _i32(127)) else _i32(0)
 
 
 @njit(nogil=True, inline="always", error_model="numpy")
 def _limit(shape):
-    """Where a sum in int32 is so large that c, or the sum of the other half, might not fit."""
+    """Return the limit of an int32 sum above which c, or the sum of the other half, might not fit."""
     return _i32(((1 << 31) if len(shape[0]) <= len(shape[1]) else (1 << 30)) - _ROOM)
 
 
@@ -315,13 +314,13 @@ def _is_too_large(total, limit):
 
 
 @njit(nogil=True, error_model="numpy")
-def _careful_step(a, b, ks, a_codes, b_codes, c, unit):
-    """Align the terms of one step, cut, add, round once: in float64, which holds all of that exactly.
+def _slow_step(a, b, ks, a_codes, b_codes, c, unit):
+    """Align the terms of one step, truncate, add, round once: exactly, in float64.
 
-    Of a row of A and of a column of B, shape (K,), ``ks`` are the k of the step. c is a value of the accumulator's
-    format. ``unit``, int32, is what `wmma_emu.arithmetic.numba_lanes` makes of the model: fraction_bits, min_exponent,
-    the accumulator's smallest exponent, whether results are rounded to the nearest f16, the bits of float32 that the
-    output keeps.
+    The step uses the elements ``ks`` of a row of A and a column of B, shape (K,). c is a value of the accumulator's
+    format. ``unit``, int32, has the model's parameters from `wmma_emu.arithmetic.numba_lanes`: fraction_bits,
+    min_exponent, the accumulator's smallest exponent, whether results are rounded to the nearest f16, the bits of
+    float32 that the output keeps.
     """
     largest, special, sum_of_specials = _examine(a, b, ks, a_codes, b_codes)
     if special or not np.isfinite(c):
@@ -340,7 +339,7 @@ def _careful_step(a, b, ks, a_codes, b_codes, c, unit):
 
 @njit(nogil=True, inline="always", error_model="numpy")
 def _examine(a, b, ks, a_codes, b_codes):
-    """Largest exponent of the products that are not zero; whether any is special, and the sum of those that are."""
+    """Return the largest exponent of non-zero products, whether any is special, and the sum of the specials."""
     largest, special, total = _i32(_NO_EXPONENT), False, _f32(0)
     for k in ks:
         x, y = a[k], b[k]
@@ -355,10 +354,10 @@ def _examine(a, b, ks, a_codes, b_codes):
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def add_groups(sums, x, y, x_exponent, y_exponent, c, unit, zeros_count):
-    """Take one step of groups with block scales for a tile, from the sums of the groups; c takes the result.
+    """Execute one step of groups with block scales for a tile, from the sums of the groups; c receives the result.
 
-    The arrays are those of `wmma_emu.arithmetic.group_sums.Step`. ``zeros_count`` says whether groups of zeros are
-    aligned to.
+    See `wmma_emu.arithmetic.group_sums.GroupStep` for the arrays. ``zeros_count`` is whether groups of zeros
+    affect the alignment.
     """
     groups, batch, rows, columns = sums.shape
     fraction_bits, floor, smallest, keep = unit[0], unit[1], unit[2], unit[4]
@@ -388,19 +387,19 @@ def add_groups(sums, x, y, x_exponent, y_exponent, c, unit, zeros_count):
 
 @njit(nogil=True, inline="always", error_model="numpy")
 def _wide_power_of_two(exponent):
-    """2**exponent, a normal float64."""
+    """Return 2**exponent, a normal float64."""
     return _i64(_i64(exponent + _i32(1023)) << 52).view(_f64)
 
 
 @njit(nogil=True, inline="always", error_model="numpy")
 def _exponent_of_number(value, smallest):
-    """Exponent of a running sum; zero has none, subnormals the smallest of the accumulator's format."""
+    """Return the exponent of a running sum; zero has none, subnormals the smallest of the accumulator's format."""
     return _i32(_NO_EXPONENT) if value == 0 else max(_exponent_of(value), _i32(smallest))
 
 
 @njit(nogil=True, inline="always", error_model="numpy")
 def _cut_to_f32(value, keep):
-    """Cut to the kept bits of float32; what is beyond it becomes infinite, and a zero +0."""
+    """Truncate to the kept bits of float32; numbers beyond its range become infinite, and a zero +0."""
     if abs(value) < 2.0**-126:
         return _keep(_f32(np.trunc(value * 2.0**149) * 2.0**-149), keep)
     return _keep(_f32(_i64(_f64(value).view(_i64) & _i64(-1 << 29)).view(_f64)), keep)
@@ -408,5 +407,5 @@ def _cut_to_f32(value, keep):
 
 @njit(nogil=True, inline="always", error_model="numpy")
 def _keep(value, keep):
-    """Cut a float32 to the kept bits; -0, and what is cut to it, becomes +0."""
+    """Truncate a float32 to the kept bits; a zero result becomes +0."""
     return _f32(_i32(_f32(value).view(_i32) & keep).view(_f32) + _f32(0))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""The numba engine for many small matrices: side by side, straight from the registers that hold them.
+"""The numba engine for many small matrices side by side, directly from registers.
 
-Matrices of one warp have 8 to 32 rows and columns: loops over those are too short for vector instructions. Here the
-loops run over the warps. Operands are taken from wherever they stand in words, registers of lanes or rows of matrices.
+Matrices of one warp have 8 to 32 rows and columns: loops over them are too short for vector instructions. The loops of
+this module run over the warps. Operands are read from any position of words: registers of lanes, or rows of matrices.
 """
 
 import os
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from wmma_emu.arithmetic.blocks import available_cores
 from wmma_emu.arithmetic.model import DotProduct
-from wmma_emu.arithmetic.numba_kernels import Shape, multiply_lanes
+from wmma_emu.arithmetic.numba_kernels import StepShape, multiply_lanes
 from wmma_emu.arithmetic.operands import operand_codes, step_order
 from wmma_emu.arithmetic.scaled_codes import ELEMENT_BITS
 from wmma_emu.arithmetic.tiles import from_accumulator_bits, largest_exact_step, to_accumulator_bits
@@ -24,17 +24,17 @@ from wmma_emu.formats.codec import Bits
 from wmma_emu.scalar import convert
 
 _WORTH_A_THREAD = 1 << 18
-"""Multiply-adds: a quarter of a millisecond."""
+"""The minimum multiply-adds of a thread: a quarter of a millisecond."""
 
 _BLOCK = 64
-"""Matrices that compiled code takes at once."""
+"""The number of matrices that compiled code processes at once."""
 
 
 class Places(NamedTuple):
-    """Where the elements of the matrices stand in words.
+    """The positions of matrix elements: words and bits.
 
-    Of A and B, (m, K, 3) and (n, K, 3): word, part (the lane of a register) and lowest bit of each element. Of C, (n,
-    m, 2): word and part of each element of c and d, which fill a word each.
+    A and B have the shapes (m, K, 3) and (n, K, 3): word, part (the lane of a register) and lowest bit of each element.
+    C has the shape (n, m, 2): word and part of each element of c and d, which fill a word each.
     """
 
     a: NDArray[np.int32]
@@ -42,29 +42,29 @@ class Places(NamedTuple):
     c: NDArray[np.int32]
 
 
-def shape_of(product: DotProduct) -> Shape:
-    """Lengths of tuples that the compiler is to know."""
+def shape_of(product: DotProduct) -> StepShape:
+    """Return the compile-time parameters of a product, as lengths of tuples."""
     terms = len(product.steps[0])
     at_once = terms if terms <= largest_exact_step(product) else terms // 2
-    return Shape((0,) * terms, (0,) * at_once, (0,) * (product.model.accumulator == "f16"))
+    return StepShape((0,) * terms, (0,) * at_once, (0,) * (product.model.accumulator == "f16"))
 
 
 def joins_of(product: DotProduct) -> tuple[bool, bool]:
-    """Whether c is added last, and whether the steps' results are added."""
+    """Return whether c is added last, and whether the results of steps are added."""
     return product.model.c_joins == "last_add", product.model.partial_sums == "added"
 
 
 def unit_of(product: DotProduct) -> NDArray[np.int32]:
-    """The numbers of a model that compiled code takes, in the order in which `numba_kernels` reads them."""
+    """Return the parameters of a model for compiled code, in the order of `numba_kernels`."""
     model, out = product.model, product.model.output_format
     keep = -1 << (23 - out.fraction_bits) if model.accumulator == "f32" else -1
     numbers = model.fraction_bits, model.min_exponent, model.accumulator_format.emin, model.rounding == "RNE", keep
     return np.array(numbers, np.int32)
 
 
-def lanes_of(product: DotProduct) -> Shape:
-    """What the compiler is to know of a product whose columns are matrices."""
-    return shape_of(product)._replace(apart=(0,))
+def lanes_of(product: DotProduct) -> StepShape:
+    """Return the compile-time parameters of a product whose columns are matrices."""
+    return shape_of(product)._replace(own_a=(0,))
 
 
 def multiply_words(
@@ -77,8 +77,8 @@ def multiply_words(
 ) -> Bits:
     """Compute D = A B + C for every matrix of a batch, from words.
 
-    The product is one of aligned sums that the numba engine has. A, B and C have the shape (words, matrices, parts), A
-    and B contiguous, C an element a word; and so has D.
+    The product is an aligned sum that the numba engine supports. A, B, C and D have the shape (words, matrices, parts);
+    A and B are contiguous, C and D have one element per word.
     """
     accumulator = product.model.accumulator_format
     addends = c if product.c == accumulator else convert(c, product.c, accumulator)
@@ -101,7 +101,7 @@ def multiply_words(
 
 
 def _patterns(product: DotProduct, sums: NDArray[np.float32]) -> Bits:
-    """Patterns of d; of NaN the canonical one."""
+    """Return the patterns of d, with canonical NaN."""
     accumulator = product.model.accumulator_format
     if accumulator.name == "f32" == product.d.name and not np.isnan(sums).any():
         return sums.view(np.uint32)
@@ -109,7 +109,7 @@ def _patterns(product: DotProduct, sums: NDArray[np.float32]) -> Bits:
 
 
 def _parts(count: int, places: Places, threads: int) -> list[range]:
-    """Cut the matrices into as many parts as threads gain something, of whole blocks."""
+    """Split the matrices into parts of whole blocks, as many as there are useful threads."""
     work = count * places.a.shape[0] * places.b.shape[0] * places.a.shape[1]
     size = -(-count // max(min(threads, work // _WORTH_A_THREAD), 1))
     size = -(-size // _BLOCK) * _BLOCK
@@ -118,12 +118,12 @@ def _parts(count: int, places: Places, threads: int) -> list[range]:
 
 @cache
 def _pool() -> ThreadPoolExecutor:
-    """Threads that stay: to begin one takes as long as some of these products."""
+    """Return a persistent thread pool: starting a thread takes as long as some of these products."""
     return ThreadPoolExecutor(available_cores(), thread_name_prefix="wmma_emu")
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_pool.cache_clear)  # a child process has none of the threads
+    os.register_at_fork(after_in_child=_pool.cache_clear)  # a child process lacks the threads
 
 
 def multiply_matrices(product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits) -> None:
@@ -139,6 +139,6 @@ def multiply_matrices(product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits) -
 
 
 def _bits(product: DotProduct, fmt: Format) -> NDArray[np.uint32]:
-    """Those of a code, which is a pattern where there is no scale, and how many low ones are ignored."""
+    """Return the bits of a code, which is a pattern if there is no scale, and the number of ignored low bits."""
     width = fmt.bits if product.scale is None else 2 * ELEMENT_BITS
     return np.array([(1 << width) - 1, fmt.ignored_low_bits], np.uint32)

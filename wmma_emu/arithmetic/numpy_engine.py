@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""The NumPy engine: blocks of dot products, in tiles that stay in cache.
+"""The NumPy engine: blocks of dot products, in tiles that fit in the cache.
 
-Works on bit patterns throughout. K may be several instructions long: then D of one is C of the next.
+The engine works on bit patterns. K may span several instructions: D of one is then C of the next.
 """
 
 from collections.abc import Callable, Iterator
@@ -24,46 +24,46 @@ from wmma_emu.formats.codec import Bits
 from wmma_emu.scalar import add, convert, fma, in_ieee_arithmetic, mul
 
 Tile = Callable[[Bits, Bits], Bits]
-"""From the rows of a and the elements of c of one tile to its elements of d."""
+"""A function from the rows of a and the elements of c of one tile to its elements of d."""
 
 _Sums = TypeVar("_Sums", Bits, NDArray[np.float32])
-"""Running sums of a tile: patterns, or values in float32."""
+"""The running sums of a tile: patterns, or values in float32."""
 
 _TILE_ELEMENTS = 1 << 17
-"""Elements of a tile of D: its float32 arrays stay in cache, and threads seldom meet at the interpreter's lock."""
+"""The elements of a tile of D: its float32 arrays fit in the cache, and threads rarely wait for the GIL."""
 
 _TILE_COLUMNS = 1024
-"""Columns of a tile, more where there are few rows."""
+"""The columns of a tile, more if there are few rows."""
 
 _BUFFER = 512
-"""Elements of NumPy's buffer while tiles are multiplied. Rows of a tile that are shorter than its usual one, 8,192,
-NumPy copies before it multiplies them by a number or by another row, which doubles the time of that pass."""
+"""The elements of NumPy's buffer while tiles are multiplied. If rows of a tile are shorter than the usual buffer,
+8,192, NumPy copies them before multiplying them by a number or another row, which doubles the time of that pass."""
 
 _FEW_COLUMNS = 64
 
 _MANY, _SMALL_MATRIX = 16, 1 << 12
 _SEVERAL, _TINY_MATRIX = 2, 1 << 9
-"""So many matrices, each of so few elements of D, are multiplied side by side."""
+"""The minimum number of matrices, and the maximum elements of D, for multiplication side by side."""
 
 _MAX_DEPTH = 1 << 9
-"""Products that are made ready at once; a longer K is taken in several parts."""
+"""The number of products that are prepared at once; a longer K is split into several parts."""
 
 _PANEL_ELEMENTS = 1 << 21
-"""Elements of A or B that are made ready at once, some 20 bytes each while that lasts."""
+"""The elements of A or B that are prepared at once, about 20 bytes each during preparation."""
 
 
 _MOST_FRACTION_BITS = 26
-"""Of an aligned sum in tiles: a cut product fits int32, and float32 subnormals are where tiles expect them."""
+"""The limits of an aligned sum in tiles: truncated products fit in int32, and float32 subnormals are where expected."""
 
 _LOWEST_FLOOR = -900
-"""Zeros alone are aligned to it, by a float64 power of two."""
+"""The limit of the alignment exponent of zeros, which uses a float64 power of two."""
 
 _EXACT_BITS = 53
-"""Of a sum of cut terms in float64."""
+"""The bits of a sum of truncated terms in float64."""
 
 
 def has(product: DotProduct) -> bool:
-    """Whether the engine computes a product: those of the table, and all whose sums float64 holds."""
+    """Return whether the engine supports a product: models of the table, and models with sums exact in float64."""
     model = product.model
     if model.arithmetic != "aligned_sum":
         return True
@@ -78,13 +78,13 @@ def has(product: DotProduct) -> bool:
 
 
 def fits_tiles(product: DotProduct) -> bool:
-    """Whether an aligned sum is one of the table's, or near to them: tiles rest on what those have in common."""
+    """Return whether an aligned sum is in, or similar to, the table: tiles rely on common properties of its models."""
     model = product.model
     accumulator, output = model.accumulator_format, model.output_format
     units = {"f32": ("RZ", ("f32", "e8m13")), "f16": ("RNE", ("f16",))}
     rounding, outputs = units.get(accumulator.name, ("", ()))
     chained = model.c_joins == "last_add" or model.partial_sums == "chained" or len(product.steps) == 1
-    # Where every product is zero, tiles hand c on, cut to the output's bits alone.
+    # If every product is zero, tiles pass c on, truncated only to the output's bits.
     keeps_c = output.fraction_bits <= model.fraction_bits <= _MOST_FRACTION_BITS
     keeps_c &= _LOWEST_FLOOR <= model.min_exponent <= output.emin - output.fraction_bits + model.fraction_bits
     alike = len({len(step) for step in product.steps}) == 1
@@ -93,7 +93,7 @@ def fits_tiles(product: DotProduct) -> bool:
 
 @in_ieee_arithmetic
 def multiply_block(product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits, progress: Progress | None = None) -> None:
-    """Compute D = A B + C for every matrix of a batch, as the model says; K is a multiple of ``product.k``."""
+    """Compute D = A B + C for every matrix of a batch with the model; K is a multiple of ``product.k``."""
     before = np.setbufsize(_BUFFER)
     try:
         _multiply(product, a, b, c, d, progress)
@@ -102,7 +102,7 @@ def multiply_block(product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits, prog
 
 
 def _multiply(product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits, progress: Progress | None) -> None:
-    """Choose the way: through BLAS where that is exact, else in tiles."""
+    """Multiply with BLAS if that is exact, otherwise in tiles."""
     if product.model.scaling == "groups":
         multiply_groups(add_step, product, a, b, c, d, progress)
         return
@@ -110,15 +110,15 @@ def _multiply(product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits, progress:
         _WHOLE_BLOCKS[product.model.arithmetic](product, a, b, c, d, progress)
         return
     if product.model.arithmetic == "aligned_sum" and fits_tiles(product):
-        multiply_or(_multiply_carefully, product, a, b, c, d, progress)
+        multiply_or(_multiply_in_tiles, product, a, b, c, d, progress)
     else:
-        _multiply_carefully(product, a, b, c, d, progress)
+        _multiply_in_tiles(product, a, b, c, d, progress)
 
 
-def _multiply_carefully(
+def _multiply_in_tiles(
     product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits, progress: Progress | None = None
 ) -> None:
-    """Depth after depth of K, tile after tile of D."""
+    """Multiply depth by depth of K, tile by tile of D."""
     if product.chains:
         d[...] = c
         c = d
@@ -132,7 +132,7 @@ def _multiply_carefully(
 
 
 def _walk(product: DotProduct, batch: int, m: int, n: int) -> Callable[..., Iterator[float]]:
-    """Choose the way through D whose last axis is long, because NumPy's inner loops run along it."""
+    """Choose the order of tiles whose last axis is long, because NumPy's inner loops run along it."""
     if (batch >= _MANY and m * n <= _SMALL_MATRIX) or (batch >= _SEVERAL and m * n <= _TINY_MATRIX):
         return _batched
     if n < _FEW_COLUMNS <= m:
@@ -141,9 +141,9 @@ def _walk(product: DotProduct, batch: int, m: int, n: int) -> Callable[..., Iter
 
 
 def _tiled(product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits) -> Iterator[float]:
-    """Matrix after matrix, in column panels of B, each made ready once for all of its row tiles.
+    """Multiply matrix by matrix, in column panels of B, each prepared once for all of its row tiles.
 
-    Axes of a tile: (k, row, 1) of a, (k, 1, column) of b, (row, column) of c and d. Yields the share done.
+    The axes of a tile: (k, row, 1) for a, (k, 1, column) for b, (row, column) for c and d. Yields the completed share.
     """
     batch, m, n = c.shape
     depth = max(a.shape[-1], 1)
@@ -160,9 +160,9 @@ def _tiled(product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits) -> Iterator[
 
 
 def _narrow(product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits) -> Iterator[float]:
-    """Matrices of few columns: as `_tiled`, the tiles lying on their side.
+    """Multiply matrices with few columns, like `_tiled`, in transposed tiles.
 
-    Axes of a tile: (k, 1, row) of a, (k, column, 1) of b, (column, row) of c and d.
+    The axes of a tile: (k, 1, row) for a, (k, column, 1) for b, (column, row) for c and d.
     """
     batch, m, n = c.shape
     rows = min(_TILE_ELEMENTS // max(n, 1), _PANEL_ELEMENTS // max(a.shape[-1], 1))
@@ -175,9 +175,9 @@ def _narrow(product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits) -> Iterator
 
 
 def _batched(product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits) -> Iterator[float]:
-    """Many small matrices side by side: the batch is the last axis of a tile, where it is contiguous.
+    """Multiply many small matrices side by side: the batch is the last, contiguous axis of a tile.
 
-    Axes of a tile: (k, row, 1, lane) of a, (k, 1, column, lane) of b, (row, column, lane) of c and d.
+    The axes of a tile: (k, row, 1, lane) for a, (k, 1, column, lane) for b, (row, column, lane) for c and d.
     """
     batch, m, n = c.shape
     lanes = max(_TILE_ELEMENTS // max(m * n, 1), 1)
@@ -190,7 +190,7 @@ def _batched(product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits) -> Iterato
 
 
 def _aligned_sum(product: DotProduct, b: Bits) -> Tile:
-    """Rounding steps over all of k, in the fast accumulator where it serves the model."""
+    """Return the tile function of rounding steps over all of k, with the fast accumulator if it fits the model."""
     if not fits_tiles(product):
         return _any_aligned_sum(product, b)
     accumulator = product.model.accumulator_format
@@ -210,7 +210,7 @@ def _aligned_sum(product: DotProduct, b: Bits) -> Tile:
 
 
 def _any_aligned_sum(product: DotProduct, b: Bits) -> Tile:
-    """Rounding steps of a model that no chip has: the careful step, for every element."""
+    """Return the tile function of a model that no chip has: the slow path for every element."""
     model = product.model
     accumulator = model.accumulator_format
     a_format, b_format = product.operand_formats
@@ -238,7 +238,7 @@ def _any_aligned_sum(product: DotProduct, b: Bits) -> Tile:
 def _instruction(
     product: DotProduct, step: Callable[[int, _Sums], _Sums], add: Callable[[_Sums, _Sums], _Sums], first: int, c: _Sums
 ) -> _Sums:
-    """The steps of one instruction, from number ``first`` on, and how c and their results come together."""
+    """Execute the steps of one instruction, starting at ``first``, and combine c with their results."""
     model, zero = product.model, np.broadcast_to(c.dtype.type(0), c.shape)
     running = c if model.c_joins == "first_step" else zero
     results = []
@@ -253,18 +253,18 @@ def _instruction(
 
 
 def _prepared(product: DotProduct, bits: Bits, source: Format, fmt: Format) -> Operand:
-    """Operands of every step of every instruction, in the order in which the unit takes them."""
+    """Return the operands of every step of every instruction, in the order of the unit."""
     steps = step_order(product, len(bits))
     return prepare(_converted(product, bits, source, fmt)[steps], fmt, product.scale)
 
 
 def _converted(product: DotProduct, bits: Bits, source: Format, fmt: Format) -> Bits:
-    """Operands in the format in which the unit takes them; codes with scales are read as they are."""
+    """Return operands in the format in which they enter the unit; codes with scales are unchanged."""
     return convert(bits, source, fmt) if product.scale is None else bits
 
 
 def _fma_chain(product: DotProduct, b: Bits) -> Tile:
-    """Chains of fused multiply-adds over ascending k."""
+    """Return the tile function of chains of fused multiply-adds over ascending k."""
     fmt = product.model.chain_format
     y = convert(b, product.b, fmt)
 
@@ -280,7 +280,7 @@ def _fma_chain(product: DotProduct, b: Bits) -> Tile:
 
 
 def _chain(product: DotProduct, x: Bits, y: Bits, c: Bits) -> Bits:
-    """The chains of one instruction, in the format in which they compute, and the way in which c joins."""
+    """Compute the chains of one instruction in their format, and combine them with c."""
     model, fmt = product.model, product.model.chain_format
     if model.c_joins == "each_add":
         for step in product.steps:
@@ -296,10 +296,10 @@ def _chain(product: DotProduct, x: Bits, y: Bits, c: Bits) -> Bits:
 
 
 _WHOLE_BLOCKS: dict[str, BlockEngine] = {"integer": integer_block, "popcount": popcount_block}
-"""What needs no tiles."""
+"""The arithmetics that do not need tiles."""
 
 _KERNELS: dict[str, Callable[[DotProduct, Bits], Tile]] = {
     "aligned_sum": _aligned_sum,
     "fma_chain": _fma_chain,
 }
-"""From the columns of b of a panel, first axis k, to the function of its tiles."""
+"""The functions from the columns of b of a panel, first axis k, to the function of its tiles."""

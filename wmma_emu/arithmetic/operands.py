@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Operands made ready for the engines: codes, what each means, the k of every step, and what tiles take."""
+"""Operands prepared for the engines: codes, their values, the k of every step, and the operands of tiles."""
 
 from functools import cache
 from typing import NamedTuple
@@ -13,23 +13,23 @@ from wmma_emu.formats import Format
 from wmma_emu.formats.codec import Bits
 
 SPECIAL = 1 << 12
-"""Exponent of infinities and NaN."""
+"""The exponent of infinities and NaN."""
 
 NONE = -(1 << 12)
-"""Exponent of zeros."""
+"""The exponent of zeros."""
 
 LOWEST = -31
-"""Relative exponents are clipped here: a sum of two above it holds no clipped one."""
+"""The limit to which relative exponents are clipped: a sum of two that is above it contains no clipped one."""
 
 ZERO = -64
-"""Relative exponent of a zero. A sum of two exponents is at most this just where a factor is zero, and fits int8."""
+"""The relative exponent of a zero. A sum of two exponents is at most this only if a factor is zero; it fits in int8."""
 
 
 class Codes(NamedTuple):
-    """Every pattern of an operand's format, as the unit reads it after its conversion, if there is one.
+    """Every pattern of an operand's format, as the unit reads it after a conversion, if there is one.
 
-    ``value * 2**exponent`` is the number, ``value`` in [-2, 2) with ``fraction_bits`` bits behind the point. A code is
-    a pattern without the low bits that the unit ignores.
+    The number is ``value * 2**exponent``, with ``value`` in [-2, 2) with ``fraction_bits`` fraction bits. A code is a
+    pattern without the low bits that the unit ignores.
     """
 
     value: NDArray[np.float32]
@@ -38,7 +38,7 @@ class Codes(NamedTuple):
 
 
 class Operand(NamedTuple):
-    """One side of the steps of a tile. Axes: step, product, then axes that broadcast to the tile.
+    """One operand of the steps of a tile. The axes are step, product, then axes that broadcast to the tile.
 
     ``value * 2**top`` is the operand and ``value`` is in [-2, 2); ``exponent`` is relative to ``top``, the
     largest exponent of its row (or column) within the step.
@@ -53,7 +53,7 @@ class Operand(NamedTuple):
 
 @cache
 def codes_of(source: Format, target: Format, scale: Format | None = None) -> Codes:
-    """Decode every pattern of a format, converted (exactly) to another one; or every code with a block scale."""
+    """Decode every pattern of a format, converted (exactly) to another format; or every code with a block scale."""
     u = unpacked_codes(source, target, scale)
     value = np.where(u.sign, -u.significand, u.significand) / 2.0**target.fraction_bits
     value = np.where(u.is_nan, np.nan, np.where(u.is_infinity, np.where(u.sign, -np.inf, np.inf), value))
@@ -62,18 +62,18 @@ def codes_of(source: Format, target: Format, scale: Format | None = None) -> Cod
 
 
 def operand_codes(product: DotProduct) -> tuple[Codes, Codes]:
-    """What the codes of A and of B mean."""
+    """Return the values of the codes of A and of B."""
     a, b = product.operand_formats
     return codes_of(product.a, a, product.scale), codes_of(product.b, b, product.scale)
 
 
 def codes_in(bits: Bits, source: Format) -> Bits:
-    """The codes of patterns: without the low bits that the unit ignores."""
+    """Return the codes of patterns: without the low bits that the unit ignores."""
     return bits >> np.uint32(source.ignored_low_bits) if source.ignored_low_bits else bits
 
 
 def step_order(product: DotProduct, k: int) -> NDArray[np.int64]:
-    """The k of every step of every instruction, shape (steps, terms), in the order in which the unit takes them."""
+    """Return the k of every step of every instruction, shape (steps, terms), in the order of the unit."""
     first = np.array(product.steps, np.int64)
     starts = np.arange(0, k, product.k, dtype=np.int64)
     return (starts[:, None, None] + first).reshape(-1, first.shape[-1])
@@ -82,8 +82,8 @@ def step_order(product: DotProduct, k: int) -> NDArray[np.int64]:
 def prepare(bits: Bits, fmt: Format, scale: Format | None = None) -> Operand:
     """Split patterns, or codes with scales, shape (steps, products, ...), into float32 values and int8 exponents.
 
-    A value more than 2**126 below the top of its row becomes zero: where the tile engine applies, the step
-    cuts its products to nothing.
+    A value more than 2**126 below the top of its row becomes zero: in the tile engine, the step truncates its products
+    to zero anyway.
     """
     index = codes_in(bits, fmt)
     value, exponent = codes_of(fmt, fmt, scale).value[index], _short_exponents(fmt, scale)[index]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The specification: one element of D from its row of A, its column of B and its c, on Python integers.
 
-Slow and plain. Every other engine must give the same bits.
+It is slow and simple. Every other engine must return the same bits.
 """
 
 from collections.abc import Sequence
@@ -34,7 +34,7 @@ __all__ = [
 
 
 class Datapath:
-    """The operations that a dot product is made of. An explanation puts a unit in its place that takes notes."""
+    """The operations of a dot product. An explanation replaces it by a unit that records them."""
 
     def convert(self, bits: int, source: Format, target: Format) -> int:
         """Convert a number, rounded to nearest even."""
@@ -44,11 +44,11 @@ class Datapath:
         self, product: DotProduct, a: list[int], b: list[int], c: int,
         scale_a: Sequence[int] = (), scale_b: Sequence[int] = (),
     ) -> int:  # fmt: skip
-        """One rounding step of an aligned sum; with block scales, two for each product."""
+        """Execute one rounding step of an aligned sum, with two block scales per product if there are any."""
         return fused_step(product, a, b, c, scale_a, scale_b)
 
     def fma(self, product: DotProduct, a: int, b: int, c: int) -> int:
-        """One fused multiply-add of a chain."""
+        """Execute one fused multiply-add of a chain."""
         model = product.model
         return scalar.fma(a, b, c, model.chain_format, product.rounding, model.nan)
 
@@ -61,11 +61,11 @@ class Datapath:
         return scalar.add(a, b, fmt)
 
     def integer_sum(self, product: DotProduct, a: list[int], b: list[int], c: int) -> int:
-        """All products of an integer instruction, and c."""
+        """Sum all products of an integer instruction and c."""
         return integer_sum(product, a, b, c)
 
     def popcount(self, product: DotProduct, a: list[int], b: list[int], c: int) -> int:
-        """The population count of a b1 instruction, and c."""
+        """Add c and the population count of a b1 instruction."""
         return popcount(product, a, b, c)
 
 
@@ -78,13 +78,12 @@ def dot(
 ) -> int:  # fmt: skip
     """Compute the bits of one element of D.
 
-    Of the row of A and the column of B there are ``product.k`` patterns each; ``unit`` carries out the operations.
-    There is a scale of the row and one of the column for each ``product.scale_block`` products; none without block
-    scales.
+    The row of A and the column of B have ``product.k`` patterns each; ``unit`` executes the operations. Row and column
+    have a scale for each ``product.scale_block`` products, or none without block scales.
 
     Examples
     --------
-    Sixteen ones, and a c too small to reach the 25 bits that the unit keeps:
+    Sixteen ones, and a c that is below the 25 bits that the unit keeps:
 
     >>> from wmma_emu.arithmetic import dot_product_of
     >>> from wmma_emu.instructions import lookup
@@ -94,7 +93,7 @@ def dot(
     """
     if (len(scale_a), len(scale_b)) != (product.scale_vec, product.scale_vec):
         raise ShapeError(
-            f"{len(scale_a)} scales of the row and {len(scale_b)} of the column; {product.scale_vec} of each are wanted"
+            f"{len(scale_a)} scales of the row and {len(scale_b)} of the column; expected {product.scale_vec} of each"
         )
     match product.model.arithmetic:
         case "aligned_sum":
@@ -116,7 +115,7 @@ def _aligned_sum(
     scale_a: Sequence[int],
     scale_b: Sequence[int],
 ) -> int:
-    """All rounding steps of one instruction, and the way in which c and their results come together."""
+    """Execute all rounding steps of one instruction, and combine c with their results."""
     model = product.model
     accumulator = model.accumulator_format
     a_format, b_format = product.operand_formats
@@ -145,7 +144,7 @@ def _aligned_sum(
 def fused_step(
     product: DotProduct, a: list[int], b: list[int], c: int, scale_a: Sequence[int] = (), scale_b: Sequence[int] = ()
 ) -> int:
-    """One rounding step of the unit: form the terms, align them, cut, add, round once."""
+    """Execute one rounding step of the unit: form the terms, align, truncate, add, round once."""
     model = product.model
     terms = step_terms(product, a, b, c, scale_a, scale_b)
     if any(t.is_special for t in terms):
@@ -154,18 +153,18 @@ def fused_step(
 
 
 def rounded_sum(model: DotModel, terms: list[Term], exponent: int) -> int:
-    """Cut finite terms at the common exponent, add, round once."""
+    """Truncate finite terms at the common exponent, add, and round once."""
     total = sum(cut(t, exponent, model.fraction_bits) for t in terms)
     result = round_pack(int(total < 0), abs(total), exponent - model.fraction_bits, model.output_format,
                         model.rounding, "infinity")  # fmt: skip
-    # A zero sum is +0: of -0 terms alone, after cancellation, and rounded to zero from either side.
+    # A zero sum is +0: also if all terms are -0, after cancellation, and after rounding to zero from either side.
     return 0 if result == model.output_format.sign_mask else result
 
 
 def step_terms(
     product: DotProduct, a: list[int], b: list[int], c: int, scale_a: Sequence[int] = (), scale_b: Sequence[int] = ()
 ) -> list[Term]:
-    """The terms of one step: its exact products, or groups of them, then c. Each product comes with its two scales."""
+    """Return the terms of one step: its exact products with their two scales, or groups of them, then c."""
     model, formats = product.model, product.operand_formats
     accumulator = model.accumulator_format
     u = unpack(c, accumulator)
@@ -197,7 +196,7 @@ def multiply(x: int, x_format: Format, y: int, y_format: Format) -> Term:
 
 
 def alignment_exponent(model: DotModel, terms: list[Term]) -> int:
-    """Largest exponent among the terms that are not zero, but at least the unit's floor."""
+    """Return the largest exponent of the non-zero terms, but at least the unit's floor."""
     exponents = [t.exponent for t in terms if t.kind == "finite"]
     if model.zero_groups == "aligned":
         exponents += [t.exponent for t in terms[:-1] if t.kind == "zero"]
@@ -205,14 +204,14 @@ def alignment_exponent(model: DotModel, terms: list[Term]) -> int:
 
 
 def cut(term: Term, exponent: int, fraction_bits: int) -> int:
-    """Shift a term to the common exponent and cut it toward zero; the result counts 2**(exponent - F)."""
+    """Shift a term to the common exponent and truncate it; the result is in units of 2**(exponent - F)."""
     shift = fraction_bits - term.fraction_bits + term.exponent - exponent
     magnitude = term.significand << shift if shift >= 0 else term.significand >> -shift
     return -magnitude if term.sign else magnitude
 
 
 def special_result(model: DotModel, terms: list[Term]) -> int:
-    """NaN if any term is, or if infinities of both signs meet; else the infinity."""
+    """Return NaN if any term is NaN, or if there are infinities of both signs; otherwise the infinity."""
     signs = {t.sign for t in terms if t.kind == "infinity"}
     if any(t.kind == "nan" for t in terms) or len(signs) == 2:
         return pack_nan(model.output_format)
@@ -224,7 +223,7 @@ def _converted(bits: list[int], source: Format, target: Format, unit: Datapath) 
 
 
 def _fma_chain(product: DotProduct, a: list[int], b: list[int], c: int, unit: Datapath) -> int:
-    """Fused multiply-adds over ascending k, each rounded once."""
+    """Execute fused multiply-adds over ascending k, each rounded once."""
     model, fmt = product.model, product.model.chain_format
     a = _converted(a, product.a, fmt, unit)
     b = _converted(b, product.b, fmt, unit)
@@ -247,7 +246,7 @@ def _fma_chain(product: DotProduct, a: list[int], b: list[int], c: int, unit: Da
 
 
 def integer_sum(product: DotProduct, a: list[int], b: list[int], c: int) -> int:
-    """The exact total, wrapped or clamped once."""
+    """Return the exact total, wrapped or clamped once."""
     total = signed(c, product.c)
     total += sum(signed(x, product.a) * signed(y, product.b) for x, y in zip(a, b, strict=True))
     if product.satfinite:
@@ -256,16 +255,16 @@ def integer_sum(product: DotProduct, a: list[int], b: list[int], c: int) -> int:
 
 
 def popcount(product: DotProduct, a: list[int], b: list[int], c: int) -> int:
-    """Bits set in ``a op b``, added to c."""
+    """Return the number of bits set in ``a op b``, plus c."""
     count = sum(combine_bits(product, a, b))
     return (c + count) & format_of("s32").mask
 
 
 def combine_bits(product: DotProduct, a: list[int], b: list[int]) -> list[int]:
-    """Combine the bits of a and b as the instruction says, one by one."""
+    """Combine the bits of a and b one by one with the instruction's operation."""
     return [x ^ y if product.bit_operation == "xor" else x & y for x, y in zip(a, b, strict=True)]
 
 
 def signed(bits: int, fmt: Format) -> int:
-    """The value of an integer pattern."""
+    """Return the value of an integer pattern."""
     return bits - (1 << fmt.bits) if bits & fmt.sign_mask else bits

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The reference engine: the specification, element after element."""
+"""The reference engine: the specification, element by element."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from wmma_emu.formats.codec import Bits
 
 
 def multiply_block(product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits, progress: Progress | None = None) -> None:
-    """Every element through `wmma_emu.arithmetic.reference.dot`, instruction after instruction over K."""
+    """Compute every element with `wmma_emu.arithmetic.reference.dot`, instruction by instruction over K."""
     block = product.scale_block
     (a, scale_a), (b, scale_b) = (split_codes(x) if block else (x, x) for x in (a, b))
     for done, (index, i, j) in enumerate(np.ndindex(d.shape)):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Elements with their block scales as codes of sixteen bits: the scale's pattern above the element's.
+"""Elements with their block scales as 16-bit codes: the scale's pattern above the element's pattern.
 
-So an engine cuts and broadcasts one array where there are two, and a table says what each code means. Nothing outside
-of this room sees codes.
+So an engine splits and broadcasts one array instead of two, and a table has the value of each code. Codes are internal
+to this package.
 """
 
 import numpy as np
@@ -14,19 +14,19 @@ from wmma_emu.formats.codec import Bits, UnpackedArray
 from wmma_emu.scalar import convert
 
 ELEMENT_BITS = 8
-"""Room for an element below its scale."""
+"""The bits for an element below its scale."""
 
 
 def with_scales(product: DotProduct, a: Bits, b: Bits, scale_a: Bits | None, scale_b: Bits | None) -> tuple[Bits, Bits]:
-    """Put the scales of A and B to their elements.
+    """Join the scales of A and B with their elements.
 
-    Leading axes of scales broadcast. Of a product without block scales the arrays come back that were given.
+    Leading axes of scales broadcast. For a product without block scales, A and B are returned unchanged.
     """
     given = {"scale_a": scale_a, "scale_b": scale_b}
     if product.scale is None:
         for name, scales in given.items():
             if scales is not None:
-                raise ArgumentError(f"{name} was given, but the instruction has no block scales; leave it out")
+                raise ArgumentError(f"{name} was given, but the instruction has no block scales; omit it")
         return a, b
     blocks = a.shape[-1] // product.scale_block
     wanted = {"scale_a": (a.shape[-2], blocks), "scale_b": (blocks, b.shape[-1])}
@@ -50,19 +50,19 @@ def _check(fmt: Format, name: str, scales: object, shape: tuple[int, int]) -> No
         what = type(scales).__name__ if dtype is None else f"an array of {shorten(dtype, str)}"
         raise ArgumentError(f"{name} is {what}; pass {fmt} patterns as a NumPy array of uint8")
     if scales.shape[-2:] != shape:
-        raise ShapeError(f"{name} has shape {scales.shape}; (..., {rows}, {columns}) is wanted")
+        raise ShapeError(f"{name} has shape {scales.shape}; expected (..., {rows}, {columns})")
 
 
 def split_codes(codes: Bits) -> tuple[Bits, Bits]:
-    """Take codes apart: patterns of elements, patterns of scales."""
+    """Split codes into patterns of elements and patterns of scales."""
     return (codes & 0xFF).astype(np.uint8), (codes >> ELEMENT_BITS).astype(np.uint8)
 
 
 def unpacked_codes(source: Format, target: Format, scale: Format | None) -> UnpackedArray:
-    """Take every code apart, in their order; without a scale, every pattern, converted (exactly) to another format.
+    """Unpack every code in order; without a scale, every pattern, converted (exactly) to another format.
 
-    The exponent is that of the element and that of the scale together; significands of scales are left out. A NaN scale
-    makes NaN of everything.
+    The exponent is the sum of the exponents of element and scale; significands of scales are omitted. A NaN scale
+    always gives NaN.
     """
     if scale is None:
         low = source.ignored_low_bits

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""What each chip computes: one row for each (chip, kind of instruction), with its source.
+"""The table of models: one entry for each chip and kind of instruction, with its source.
 
-What the sources are: bits recorded on GPUs and published by F. A. Khattak and M. Mikaitis with their models
+The sources are: bits recorded on GPUs and published by F. A. Khattak and M. Mikaitis with their models
 (MATLAB-tensor-core, BSD-2-Clause), reproduced here without a mismatch; our own recordings on an NVIDIA H200
-(docs/evidence); the public models MMA-Sim (arXiv 2511.10909) and MATLAB-tensor-core, where nothing
-checks them; machine code that ptxas 12.4, 12.8 and 13.0 emit. What Blackwell alone has is in `blackwell_table`.
+(docs/evidence); the public models MMA-Sim (arXiv 2511.10909) and MATLAB-tensor-core, if no recording exists; machine
+code of ptxas 12.4, 12.8 and 13.0. Blackwell's own instructions are in `blackwell_table`.
 """
 
 from collections.abc import Iterator
@@ -21,8 +21,8 @@ from wmma_emu.arithmetic.table_rows import (
     SIM,
     SPARSE,
     UNSEEN,
-    Known,
-    Said,
+    Claim,
+    Claims,
     aligned,
     rows,
     shapes_of,
@@ -41,7 +41,7 @@ _THROUGH_WMMA = "recorded through wmma, where mma.sync is the same machine instr
 
 def _volta() -> Iterator[DotModel]:
     note = _THROUGH_WMMA + "4 of 16 products not zero, so the order of the four steps: literature" + UNSEEN
-    evidence: Known = {
+    evidence: Claims = {
         "sm_70": ("recorded", DATA + "V100, 10,000 f16 dot products", note),
         "sm_72": ("inferred", "the same machine code as sm_70 (HMMA.884, ptxas 12.4)", ""),
     }
@@ -52,9 +52,9 @@ def _volta() -> Iterator[DotModel]:
 
 def _turing() -> Iterator[DotModel]:
     study = "another study (arXiv 2502.15999) reads Turing as four products a step"
-    evidence: Known = {"sm_75": ("literature", SIM, study)}
+    evidence: Claims = {"sm_75": ("literature", SIM, study)}
     shapes = shapes_of(BOTH, "f16", but=("m8n8k4",), chip="sm_75")
-    four: Known = {"sm_75": ("literature", "arXiv 2502.15999", "F: as of MMA-Sim's eight products a step")}
+    four: Claims = {"sm_75": ("literature", "arXiv 2502.15999", "F: as of MMA-Sim's eight products a step")}
     for accumulator in ("f32", "f16"):
         same = {"families": BOTH, "shapes": shapes, "inputs": ("f16",), "fraction_bits": 24}
         yield from aligned(evidence, accumulator, terms_per_step=8, **same)
@@ -66,7 +66,7 @@ def _turing() -> Iterator[DotModel]:
 def _ampere_and_ada() -> Iterator[DotModel]:
     gpus = {"sm_80": "A100", "sm_86": "A2", "sm_89": "Ada RTX 1000 and L40S"}
 
-    def evidence(products: str) -> Known:
+    def evidence(products: str) -> Claims:
         note = f"{_THROUGH_WMMA}{products} products not zero, so that there are two steps of k: literature{UNSEEN}"
         return {arch: ("recorded", DATA + gpu, note) for arch, gpu in gpus.items()}
 
@@ -77,27 +77,27 @@ def _ampere_and_ada() -> Iterator[DotModel]:
     yield from aligned(evidence("4 of 8"), "f32", families=BOTH, shapes=(*_TF32_MMA, *_TF32_WMMA),
                        inputs=("tf32",), terms_per_step=4, fraction_bits=24)  # fmt: skip
     note = "recorded: m16n8k32, A and B of one format; m16n8k16 and mixed formats: literature" + UNSEEN
-    ada: Known = {"sm_89": ("recorded", DATA + "Ada RTX 1000 and L40S, m16n8k32", note)}
+    ada: Claims = {"sm_89": ("recorded", DATA + "Ada RTX 1000 and L40S, m16n8k32", note)}
     for accumulator, output in (("f32", "e8m13"), ("f16", "f16")):
         yield from aligned(ada, accumulator, output=output, families=("mma.sync",), shapes=_FP8_MMA,
                            inputs=FP8, terms_per_step=16, fraction_bits=13)  # fmt: skip
 
 
 def _hopper_and_blackwell() -> Iterator[DotModel]:
-    b200: Said = ("recorded", DATA + "B200", _THROUGH_WMMA + "all 16 products not zero" + UNSEEN)
-    evidence: Known = {"sm_90": ("measured", H200, ""), "sm_100": b200, "sm_120": ("literature", LITERATURE, "")}
+    b200: Claim = ("recorded", DATA + "B200", _THROUGH_WMMA + "all 16 products not zero" + UNSEEN)
+    evidence: Claims = {"sm_90": ("measured", H200, ""), "sm_100": b200, "sm_120": ("literature", LITERATURE, "")}
     shapes = (*_F16_MMA, *_F16_WMMA)
     for fmt, accumulator in (("f16", "f32"), ("f16", "f16"), ("bf16", "f32")):
         yield from aligned(evidence, accumulator, families=BOTH, shapes=shapes, inputs=(fmt,),
                            terms_per_step=16, fraction_bits=25)  # fmt: skip
-    # What was recorded of the B200 is wmma, four k4 HMMAs; the recordings cannot tell eight products a step from four.
-    literature: Said = ("literature", LITERATURE, "")
-    tf32: Known = {"sm_90": ("measured", H200, ""), "sm_100": literature, "sm_120": literature}
+    # The recordings of the B200 are of wmma, four k4 HMMAs; they cannot distinguish eight products per step from four.
+    literature: Claim = ("literature", LITERATURE, "")
+    tf32: Claims = {"sm_90": ("measured", H200, ""), "sm_100": literature, "sm_120": literature}
     yield from aligned(tf32, "f32", families=("mma.sync",), shapes=_TF32_MMA, inputs=("tf32",),
                        terms_per_step=8, fraction_bits=25)  # fmt: skip
     hmma = "; four k4 HMMAs in the machine code"
     b200 = ("recorded", DATA + "B200" + hmma, "4 of 8 products not zero" + UNSEEN)
-    wmma: Known = {"sm_90": ("measured", H200, ""), "sm_100": b200, "sm_120": ("literature", LITERATURE + hmma, "")}
+    wmma: Claims = {"sm_90": ("measured", H200, ""), "sm_100": b200, "sm_120": ("literature", LITERATURE + hmma, "")}
     yield from aligned(wmma, "f32", families=("wmma.mma",), shapes=_TF32_WMMA, inputs=("tf32",),
                        terms_per_step=4, fraction_bits=25)  # fmt: skip
 
@@ -107,10 +107,10 @@ _FP8_SPARSE = shapes_of(SPARSE, *FP8)
 
 
 def _sparse() -> Iterator[DotModel]:
-    """Products of a sparse A: those of its packed elements alone, in the unit of the dense instruction."""
-    hopper: Known = {"sm_90": ("measured", H200, "")}
-    older: Known = {arch: LIKE_DENSE for arch in ("sm_80", "sm_86", "sm_89")}
-    newer: Known = {arch: LIKE_DENSE for arch in ("sm_100", "sm_120")}
+    """Yield products of a sparse A: only its packed elements, in the unit of the dense instruction."""
+    hopper: Claims = {"sm_90": ("measured", H200, "")}
+    older: Claims = {arch: LIKE_DENSE for arch in ("sm_80", "sm_86", "sm_89")}
+    newer: Claims = {arch: LIKE_DENSE for arch in ("sm_100", "sm_120")}
     for fmt, accumulator in (("f16", "f32"), ("f16", "f16"), ("bf16", "f32"), ("tf32", "f32")):
         width = 1 if fmt == "tf32" else 2
         for evidence, terms, fraction_bits in ((older, 4, 24), (hopper, 8, 25), (newer, 8, 25)):
@@ -124,8 +124,8 @@ def _sparse() -> Iterator[DotModel]:
 
 
 def _warpgroup() -> Iterator[DotModel]:
-    """`wgmma`: f16, bf16 and tf32 as `mma.sync`; FP8 in a unit of its own, which keeps 13 bits."""
-    hopper: Known = {"sm_90": ("measured", H200, "")}
+    """Yield `wgmma`: f16, bf16 and tf32 as in `mma.sync`; FP8 in a separate unit, which keeps 13 bits."""
+    hopper: Claims = {"sm_90": ("measured", H200, "")}
 
     for fmt, accumulator, terms in (("f16", "f32", 16), ("f16", "f16", 16), ("bf16", "f32", 16), ("tf32", "f32", 8)):
         yield from aligned(hopper, accumulator, families=_WARPGROUP, shapes=shapes_of(_WARPGROUP, fmt), inputs=(fmt,),
@@ -140,8 +140,8 @@ def _warpgroup() -> Iterator[DotModel]:
 
 
 def _fp8_as_f16() -> Iterator[DotModel]:
-    """FP8 `mma.sync` on chips whose warp-level unit has no FP8: converted to f16, two HMMAs, c added last."""
-    lowerings: tuple[tuple[str, str, Known], ...] = (
+    """Yield FP8 `mma.sync` on chips whose warp-level unit lacks FP8: converted to f16, two HMMAs, c added last."""
+    lowerings: tuple[tuple[str, str, Claims], ...] = (
         ("ptxas-12.8", "chained", {
             "sm_90": ("measured", H200 + " (ptxas 13.0 emits the sequence of 12.8)", ""),
             "sm_100": ("recorded", DATA + "B200, m16n8k32",
@@ -164,7 +164,7 @@ def _fp8_as_f16() -> Iterator[DotModel]:
 
 
 def _fp8_on_sm_120() -> Iterator[DotModel]:
-    evidence: Known = {"sm_120": ("literature", LITERATURE, "f16 results, and k = 16: MMA-Sim alone")}
+    evidence: Claims = {"sm_120": ("literature", LITERATURE, "f16 results, and k = 16: MMA-Sim alone")}
     for accumulator in ("f32", "f16"):
         yield from aligned(evidence, accumulator, families=("mma.sync",), shapes=_FP8_MMA,
                            inputs=FP8, b_inputs=FP8, terms_per_step=32, fraction_bits=25)  # fmt: skip
@@ -175,8 +175,8 @@ _SOFTWARE = "as many FMUL, FFMA and FADD in the machine code of ptxas 13.0 as on
 
 
 def _m8n8k4_after_turing() -> Iterator[DotModel]:
-    """Float32 arithmetic: one chain of four with c last; or, for f16 results, c + (p0 + p1) + (p2 + p3)."""
-    evidence: Known = {arch: ("inferred", _SOFTWARE, "") for arch in _AFTER_TURING}
+    """Yield m8n8k4 in float32: one chain of four with c last; or, for f16 results, c + (p0 + p1) + (p2 + p3)."""
+    evidence: Claims = {arch: ("inferred", _SOFTWARE, "") for arch in _AFTER_TURING}
     evidence["sm_90"] = ("measured", H200, "")
     for accumulator, terms, c_joins in (("f32", 4, "last_add"), ("f16", 2, "each_add")):
         yield from rows(
@@ -193,7 +193,7 @@ def _m8n8k4_after_turing() -> Iterator[DotModel]:
 
 
 def _f64() -> Iterator[DotModel]:
-    evidence: Known = {arch: ("literature", SIM, "NaN rule inferred from sm_90") for arch in _AFTER_TURING}
+    evidence: Claims = {arch: ("literature", SIM, "NaN rule inferred from sm_90") for arch in _AFTER_TURING}
     evidence["sm_90"] = ("measured", H200, "")
     shapes = shapes_of(BOTH, "f64")
     yield from rows(evidence, arithmetic="fma_chain", families=BOTH, shapes=shapes, inputs=("f64",),
@@ -202,7 +202,7 @@ def _f64() -> Iterator[DotModel]:
 
 def _integers() -> Iterator[DotModel]:
     text = "PTX ISA 9.1: integer mma wraps, or clamps to the range with .satfinite; exact sums"
-    evidence: Known = {
+    evidence: Claims = {
         arch: ("documented", text, "one clamp of the exact total: measured on sm_90") for arch in chips_since("sm_72")
     }
     evidence["sm_90"] = ("measured", H200, "")
@@ -219,7 +219,7 @@ MODELS: tuple[DotModel, ...] = (
     *_volta(), *_turing(), *_ampere_and_ada(), *_hopper_and_blackwell(), *_sparse(), *_warpgroup(), *_fp8_as_f16(),
     *_fp8_on_sm_120(), *_m8n8k4_after_turing(), *_f64(), *_integers(), *BLACKWELL,
 )  # fmt: skip
-"""Every row. `wmma_emu.arithmetic.lookup.model_for` finds the one that serves an instruction on a chip."""
+"""All models. `wmma_emu.arithmetic.lookup.model_for` finds the model for an instruction on a chip."""
 
 FMA_F32 = DotProduct(
     DotModel(arch="every chip", families=("fma",), shapes=(), inputs=("f32",), accumulator="f32",
@@ -227,4 +227,4 @@ FMA_F32 = DotProduct(
              evidence=Evidence("documented", "IEEE 754-2019 fusedMultiplyAdd; PTX ISA 9.1 fma.rn.f32")),
     format_of("f32"), format_of("f32"), format_of("f32"), format_of("f32"), k=1,
 )  # fmt: skip
-"""The baseline of the CUDA cores: one fused multiply-add for each k, from c, k ascending."""
+"""The baseline of the CUDA cores: one fused multiply-add per k, from c, in ascending k."""

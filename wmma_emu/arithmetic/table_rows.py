@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""How rows of the table of models are made: for each chip that something is known of, and for those that inherit."""
+"""Construction of the table of models: entries for each chip with evidence, and for the chips that inherit from it."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -20,16 +20,16 @@ LITERATURE = "MMA-Sim (arXiv 2511.10909) and MATLAB-tensor-core agree"
 SIM = "MMA-Sim (arXiv 2511.10909) alone"
 UNSEEN = "; specials, zero sums and min_exponent: literature"
 
-Said = tuple[Status, str, str]
-"""Status, source, note."""
+Claim = tuple[Status, str, str]
+"""The status, the source and a note."""
 
-Known = dict[str, Said]
+Claims = dict[str, Claim]
 """By chip."""
 
 _RUNS = {"measured": "campaign", "recorded": "recordings", "literature": "literature"}
-"""What was run, or is listed, by the status of a row. Others speak of the instructions that an assembler accepts."""
+"""The instructions that were run or are listed, by status. Other statuses cover what an assembler accepts."""
 
-LIKE_DENSE: Said = (
+LIKE_DENSE: Claim = (
     "inferred",
     "the unit of the dense instruction of this chip, half of the products left out",
     "",
@@ -43,9 +43,9 @@ FP8 = ("e4m3", "e5m2")
 def shapes_of(
     families: tuple[str, ...], *formats: str, but: tuple[str, ...] = (), chip: str = "", kind: str = ""
 ) -> tuple[str, ...]:
-    """Name the shapes that the table of instructions has of families, with A of one of the formats.
+    """Return the shapes of families in the table of instructions, with A in one of the formats.
 
-    Those of one chip, if it is named. A ``kind`` names all that begin with it; without, none has block scales.
+    They are limited to one chip if it is given. ``kind`` is a prefix of kinds; without it, block scales are excluded.
 
     Examples
     --------
@@ -63,8 +63,8 @@ def shapes_of(
     return tuple(dict.fromkeys(x for x in having if x not in but))
 
 
-def rows(evidence: Known, **parameters: Any) -> Iterator[DotModel]:
-    """One row a chip; and for those that inherit from it, unless there is evidence of their own."""
+def rows(evidence: Claims, **parameters: Any) -> Iterator[DotModel]:
+    """Yield one model per chip, and per chip that inherits from it without separate evidence."""
     known = dict(evidence)
     for heir in ARCHS:
         arch = next((x for x in lineage(heir) if x in evidence), heir)
@@ -73,23 +73,23 @@ def rows(evidence: Known, **parameters: Any) -> Iterator[DotModel]:
             source = f"the arithmetic of {arch}, {describe_inheritance(heir, arch)}"
             known[heir] = ("inferred", source, note if status == "literature" else "")
     for arch, (status, source, note) in known.items():
-        listed = parameters["families"][0] not in TENSOR_FAMILIES  # whose shapes no list can have all
+        listed = parameters["families"][0] not in TENSOR_FAMILIES  # a list cannot have all of their shapes
         said_of = next(x for x in lineage(arch) if x in evidence)
         found = _of_chip(said_of, status, source) if listed else Evidence(status, source)
         yield DotModel(arch=arch, evidence=found, note=note, **parameters)
 
 
 def _of_chip(arch: str, status: Status, source: str) -> Evidence:
-    """What a row knows of the instructions that were run on a chip; MMA-Sim lists some that were not recorded."""
+    """Return the evidence for instructions that were run on a chip; MMA-Sim lists some that were not recorded."""
     otherwise = Evidence("literature", SIM, Run("literature", arch)) if status == "recorded" else None
     return Evidence(status, source, Run(_RUNS.get(status, "assembled"), arch), otherwise)
 
 
-def aligned(evidence: Known, accumulator: str, **parameters: Any) -> Iterator[DotModel]:
-    """Rows of aligned sums: f32 results are truncated, f16 results rounded to nearest, on every chip."""
+def aligned(evidence: Claims, accumulator: str, **parameters: Any) -> Iterator[DotModel]:
+    """Yield models of aligned sums: f32 results are truncated, f16 results rounded to nearest, on every chip."""
     rounding = "RZ" if accumulator == "f32" else "RNE"
     fraction_bits = parameters["fraction_bits"]
-    # All measured and fitted values follow emin - 5 - (F - 23) of the accumulator; below F = 23 nothing shows it.
+    # All measured and fitted values equal emin - 5 - (F - 23) of the accumulator; below F = 23 they are not observable.
     emin = -126 if accumulator == "f32" else -14
     min_exponent = emin - 5 - max(fraction_bits - 23, 0)
     yield from rows(evidence, arithmetic="aligned_sum", accumulator=accumulator, rounding=rounding,

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""What a bit pattern means: the table of formats, decoding, encoding in every rounding mode, packing.
+"""Number formats: the table of formats, decoding, encoding in every rounding mode, and packing.
 
-The table needs no NumPy, and so the tables of instructions and chips, which name formats, need none either: what works
-on arrays is imported when it is first used.
+The table does not import NumPy, so the tables of instructions and chips, which name formats, do not either. Modules
+that work on arrays are imported on first use.
 """
 
 from wmma_emu.first_use import on_first_use
@@ -40,5 +40,5 @@ _HOMES = {
 }
 """The module of every public name."""
 
-if not TYPE_CHECKING:  # type checkers know the names, and would take any other for one too
+if not TYPE_CHECKING:  # type checkers see the imports above; with __getattr__ they would accept any name
     __getattr__, __dir__ = on_first_use(__name__, __all__, _HOMES)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What counts as an array: NumPy's own, and those of other libraries that NumPy can read; and what as an integer."""
+"""Reading arrays and integers: NumPy arrays, and arrays of other libraries that NumPy can read."""
 
 import sys
 from typing import Any
@@ -10,18 +10,18 @@ from numpy.typing import NDArray
 from wmma_emu.errors import ArgumentError, ShapeError, shorten
 from wmma_emu.formats.integers import integer_of
 from wmma_emu.formats.libraries import library_of
-from wmma_emu.formats.room import require_room
+from wmma_emu.formats.memory_limit import require_memory
 
 __all__ = ["MAX_AXES", "as_numpy", "integer_of", "is_masked"]
 
 MAX_AXES = 32
-"""More axes than these NumPy does not broadcast, and some of its functions do not take."""
+"""The largest number of axes that NumPy broadcasts and that all of its functions accept."""
 
 
 def is_masked(array: object) -> bool:
-    """Whether it is a masked array of NumPy, which has values that are not there.
+    """Return whether an array is a masked array of NumPy, in which values may be missing.
 
-    `numpy.ma` is not imported to find out: who has a masked array has imported it.
+    `numpy.ma` is not imported for the check: a program that has a masked array has already imported it.
 
     Examples
     --------
@@ -35,8 +35,8 @@ def is_masked(array: object) -> bool:
 def as_numpy(array: object, name: str = "A") -> NDArray[Any]:
     """Read any array as a NumPy array in native byte order, without changing it.
 
-    What comes back may be a view of the caller's data; bfloat16 and FP8 are in the dtype of ml_dtypes. Refused are
-    lists and Python numbers, which have no dtype, masked arrays, None, text, and more than 32 axes.
+    The result may be a view of the caller's data; bfloat16 and FP8 use the dtypes of ml_dtypes. Lists and Python
+    numbers, which have no dtype, are rejected, and so are masked arrays, None, strings, and more than 32 axes.
 
     Examples
     --------
@@ -52,10 +52,10 @@ def as_numpy(array: object, name: str = "A") -> NDArray[Any]:
         given = _foreign(array, name) if library is None else library.read(array, name)
     if given.ndim > MAX_AXES:
         raise ShapeError(
-            f"{name} has {given.ndim} axes; at most {MAX_AXES} are taken: reshape the leading ones into one"
+            f"{name} has {given.ndim} axes; at most {MAX_AXES} are supported: reshape the leading axes into one"
         )
     if not given.dtype.isnative:
-        require_room(given.shape, given.dtype.itemsize, name)
+        require_memory(given.shape, given.dtype.itemsize, name)
         given = given.astype(given.dtype.newbyteorder("="))
     return given
 
@@ -66,7 +66,7 @@ def _foreign(array: Any, name: str) -> NDArray[Any]:
     if isinstance(array, list | tuple | int | float | complex):
         raise ArgumentError(
             f"{name} is a Python {kind}, which has no dtype; "
-            f"pass numpy.array({name}, dtype=...) with the dtype that is meant"
+            f"pass numpy.array({name}, dtype=...) with the intended dtype"
         )
     try:
         if hasattr(array, "__array__"):
@@ -77,10 +77,8 @@ def _foreign(array: Any, name: str) -> NDArray[Any]:
         raise ArgumentError(
             f"{name} is a {library} {kind} that NumPy cannot read: {shorten(error, str)}. {_fix(array, name)}"
         ) from error
-    raise ArgumentError(
-        f"{name} is {shorten(array)} ({kind}), which is not an array; pass a NumPy array, or one with __array__ or "
-        f"DLPack"
-    )
+    raise ArgumentError(f"{name} is {shorten(array)} ({kind}); expected a NumPy array, or one with __array__ or "
+        f"DLPack")
 
 
 def _fix(array: object, name: str) -> str:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Whole arrays at once: bit patterns taken apart, and values rounded to bit patterns, on integers throughout.
+"""Decoding and encoding of whole arrays, in integer arithmetic: bit patterns to fields, values to bit patterns.
 
-The specification, one number at a time, is `wmma_emu.formats.reference`.
+The specification, which handles one number at a time, is `wmma_emu.formats.reference`.
 """
 
 from typing import Any, NamedTuple
@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from wmma_emu.errors import ArgumentError, shorten
 from wmma_emu.formats.arrays import is_masked
-from wmma_emu.formats.room import require_room
+from wmma_emu.formats.memory_limit import require_memory
 from wmma_emu.formats.rounding import Bits, Int64s, round_pack
 from wmma_emu.formats.spec import Format, Overflow, Rounding
 from wmma_emu.formats.table import format_of
@@ -19,13 +19,13 @@ from wmma_emu.formats.table import format_of
 __all__ = ["Bits", "Int64s", "UnpackedArray", "decode", "encode", "round_pack", "unpack", "with_specials"]
 
 _WIDE = 8
-"""Bytes of each of the integers that an element is taken apart into."""
+"""The size in bytes of each integer that an element is decoded into."""
 
 _NUMPY_FLOATS = {np.float64: format_of("f64"), np.float32: format_of("f32"), np.float16: format_of("f16")}
 
 
 class UnpackedArray(NamedTuple):
-    """Numbers taken apart: ``(-1)**sign * significand * 2**(exponent - fraction_bits)`` where finite.
+    """Decoded numbers: ``(-1)**sign * significand * 2**(exponent - fraction_bits)`` where finite.
 
     ``significand`` is zero for zeros and specials; subnormals keep the smallest normal exponent.
     """
@@ -38,7 +38,7 @@ class UnpackedArray(NamedTuple):
 
 
 def unpack(bits: Bits, fmt: Format) -> UnpackedArray:
-    """Take an array of floating-point patterns apart.
+    """Decode an array of floating-point patterns into sign, exponent and significand.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def unpack(bits: Bits, fmt: Format) -> UnpackedArray:
 def decode(bits: Bits, fmt: Format | str) -> NDArray[np.float64]:
     """Return the values of floating-point or integer patterns as float64, exactly.
 
-    Every format of the table fits float64. NaN comes out as NaN without its payload.
+    Every format of the table fits in float64. NaN becomes a NaN without its payload.
 
     Examples
     --------
@@ -109,25 +109,25 @@ def decode(bits: Bits, fmt: Format | str) -> NDArray[np.float64]:
 
 
 def _require_patterns(bits: object, fmt: Format) -> None:
-    """Refuse what is no unsigned array: a float or a signed integer would be taken for another number."""
+    """Reject arrays that are not unsigned: a float or a signed integer would be read as a different number."""
     dtype = getattr(bits, "dtype", None)
     if not isinstance(bits, np.ndarray | np.generic) or dtype is None or dtype.kind != "u":
         given = type(bits).__name__ if dtype is None else f"an array of {shorten(dtype, str)}"
         raise ArgumentError(
             f"{fmt} patterns are unsigned integers of NumPy, such as {fmt.storage}, not {given}; "
-            "wmma_emu.formats.dtypes.to_bits makes them from other arrays"
+            "wmma_emu.formats.dtypes.to_bits converts other arrays"
         )
-    require_room(bits.shape, _WIDE, "an array of patterns")
+    require_memory(bits.shape, _WIDE, "an array of patterns")
 
 
 def _as_floats(values: ArrayLike) -> NDArray[Any]:
     try:
         given = np.asarray(values)
     except (TypeError, ValueError, RuntimeError) as error:
-        raise ArgumentError(f"values that are no array: {shorten(error, str)}") from None
+        raise ArgumentError(f"the values are not an array: {shorten(error, str)}") from None
     if is_masked(values):
         raise ArgumentError("a masked array has elements without a value; pass values.filled(...)")
-    require_room(given.shape, _WIDE, "an array of values")
+    require_memory(given.shape, _WIDE, "an array of values")
     return given
 
 
@@ -137,24 +137,24 @@ def encode(
     rounding: Rounding = "RNE",
     overflow: Overflow = "ieee",
 ) -> Bits:
-    """Round float64 values to a floating-point format, once, and return the bits.
+    """Round float64 values once to a floating-point format and return the bits.
 
-    ml_dtypes' own casts go through float32 and round twice; this does not. NaN becomes the canonical NaN, or
-    the largest number, positive, where a format has none.
+    The casts of ml_dtypes go through float32 and round twice; this function does not. NaN becomes the canonical NaN, or
+    the largest positive number if the format has no NaN.
 
     Parameters
     ----------
     values : array_like of float64, float32 or float16
-        Anything else, such as integers, might be rounded on its way there, and raises.
+        Other dtypes, such as integers, raise: converting them to float64 might already round.
     fmt : Format or str
     rounding : {"RNE", "RZ", "RD", "RU", "RNA", "odd"}
     overflow : {"ieee", "infinity", "saturate"}
-        ``"saturate"`` is ``.satfinite``: infinities too become the largest finite number of their sign.
+        ``"saturate"`` is ``.satfinite``: infinities also become the largest finite number of their sign.
 
     Raises
     ------
     FragmentMismatchError
-        For values that are not floating-point numbers of NumPy.
+        If the values are not NumPy floating-point numbers.
 
     Examples
     --------
@@ -169,7 +169,7 @@ def encode(
             f"encode takes float64, float32 or float16 values, not {shorten(given.dtype, str)}; "
             "pass values.astype(numpy.float64) if that is exact, or use wmma_emu.scalar.convert on bits"
         )
-    # On patterns, and not by way of float64: the processor may be set to take subnormal float32 for zero.
+    # Work on patterns, not through float64: the processor may be set to treat subnormal float32 numbers as zero.
     native = given.astype(given.dtype.newbyteorder("="), copy=False)
     u = unpack(native.view(source.storage), source)
     word = round_pack(u.sign, u.significand, u.exponent - source.fraction_bits, fmt, rounding, overflow)
@@ -184,7 +184,7 @@ def with_specials(
     fmt: Format,
     overflow: Overflow = "ieee",
 ) -> Bits:
-    """Put infinities and NaNs over finite patterns; a format without them takes its largest number.
+    """Replace finite patterns by infinities and NaNs; a format without them uses its largest number.
 
     Examples
     --------

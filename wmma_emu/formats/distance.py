@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""How many representable numbers lie between two patterns of a format."""
+"""The distance between two patterns of a format, in representable numbers."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,11 +10,11 @@ from wmma_emu.formats.spec import Format
 from wmma_emu.formats.table import format_of
 
 NOT_COMPARABLE = (1 << 64) - 1
-"""The distance between NaN and anything else: the largest uint64, beyond every other distance."""
+"""The distance between NaN and anything else: the largest uint64, greater than every real distance."""
 
 
 def ulp_distance(x: Bits, y: Bits, fmt: Format | str) -> NDArray[np.uint64]:
-    """Count the steps from one number to the next representable one that lead from x to y.
+    """Count the steps from x to y, where each step leads to the next representable number.
 
     Parameters
     ----------
@@ -26,9 +26,10 @@ def ulp_distance(x: Bits, y: Bits, fmt: Format | str) -> NDArray[np.uint64]:
     Returns
     -------
     uint64 array
-        0 for equal numbers, and -0 and +0 are one number. The step after the largest finite number is infinity. NaN
-        against a number, or against a NaN of other bits, is `NOT_COMPARABLE`; two equal NaN are 0 apart. Bits that
-        a format does not read, the low 13 of tf32, do not count. For integers it is the difference.
+        0 for equal numbers; -0 and +0 are equal. The step after the largest finite number is infinity. The distance
+        of a NaN to a number, or to a NaN with other bits, is `NOT_COMPARABLE`; two NaNs with the same bits are 0
+        apart. Bits that a format ignores (the low 13 bits of tf32) do not count. For integers the distance is the
+        difference.
 
     Examples
     --------
@@ -44,7 +45,7 @@ def ulp_distance(x: Bits, y: Bits, fmt: Format | str) -> NDArray[np.uint64]:
             given = getattr(bits, "dtype", type(bits).__name__)
             raise ArgumentError(
                 f"{name} holds {fmt} patterns as unsigned integers such as {fmt.storage}, not {given}; "
-                "wmma_emu.formats.dtypes.to_bits makes them from other arrays"
+                "wmma_emu.formats.dtypes.to_bits converts other arrays"
             )
     try:
         left, right = np.broadcast_arrays(x, y)
@@ -52,7 +53,7 @@ def ulp_distance(x: Bits, y: Bits, fmt: Format | str) -> NDArray[np.uint64]:
         raise ShapeError(f"x has shape {x.shape} and y {y.shape}, which do not broadcast") from None
     (x_negative, x_magnitude), (y_negative, y_magnitude) = _split(left, fmt), _split(right, fmt)
     # Magnitudes are below 2**63, so that no sum reaches 2**64.
-    apart = np.where(
+    distance = np.where(
         x_negative == y_negative,
         np.maximum(x_magnitude, y_magnitude) - np.minimum(x_magnitude, y_magnitude),
         x_magnitude + y_magnitude,
@@ -60,12 +61,12 @@ def ulp_distance(x: Bits, y: Bits, fmt: Format | str) -> NDArray[np.uint64]:
     if fmt.is_float and fmt.nan != "none":
         either = unpack(left, fmt).is_nan | unpack(right, fmt).is_nan
         same = (x_negative == y_negative) & (x_magnitude == y_magnitude)
-        apart = np.where(either & ~same, np.uint64(NOT_COMPARABLE), apart)
-    return apart.astype(np.uint64)
+        distance = np.where(either & ~same, np.uint64(NOT_COMPARABLE), distance)
+    return distance.astype(np.uint64)
 
 
 def _split(bits: Bits, fmt: Format) -> tuple[NDArray[np.bool_], NDArray[np.uint64]]:
-    """Sign, and how many steps from zero: magnitudes of floating-point patterns are in the order of their values."""
+    """Return the sign and the number of steps from zero: floating-point magnitudes are ordered as their patterns."""
     word = bits.astype(np.uint64) & np.uint64(fmt.mask)
     negative = (word & np.uint64(fmt.sign_mask)) != 0
     if fmt.is_float:

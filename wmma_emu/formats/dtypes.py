@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Where users' arrays become bits, and bits arrays."""
+"""Conversion of users' arrays to bits, and of bits to arrays."""
 
 import re
 from typing import Any
@@ -10,9 +10,9 @@ from numpy.typing import DTypeLike, NDArray
 from wmma_emu.errors import ArgumentError, ArgumentValueError, shorten
 from wmma_emu.formats.arrays import as_numpy
 from wmma_emu.formats.extension_dtypes import DTYPES, UINT4, ml_dtype_names, ml_dtype_of
+from wmma_emu.formats.memory_limit import require_memory
 from wmma_emu.formats.names import formats_called
 from wmma_emu.formats.packing import unpack_axis
-from wmma_emu.formats.room import require_room
 from wmma_emu.formats.rounding import Bits
 from wmma_emu.formats.spec import Format
 from wmma_emu.formats.table import FORMATS, format_of
@@ -24,13 +24,13 @@ __all__ = [
 ]  # fmt: skip
 
 _DTYPES = {name: DTYPES.get(name, row.storage) for name, row in FORMATS.items()}
-"""Of arrays of each format: one that no library has a dtype for travels as raw patterns."""
+"""The dtype of arrays of each format; a format without a dtype in any library is held as raw patterns."""
 
 _MEANINGS = {DTYPES[name]: name for name in FORMATS if name in DTYPES and name not in ("tf32", "ue4m3")}
 
 
 def dtype_of(fmt: Format | str) -> np.dtype[Any]:
-    """Return the dtype that arrays of a format have; tf32 travels in float32, ue4m3 as raw uint8.
+    """Return the dtype of arrays of a format; tf32 is held in float32, ue4m3 as raw uint8.
 
     Examples
     --------
@@ -41,7 +41,7 @@ def dtype_of(fmt: Format | str) -> np.dtype[Any]:
 
 
 def format_of_dtype(dtype: DTypeLike) -> Format | None:
-    """Return what a dtype means where nothing else says it; None where it means no format.
+    """Return the format that a dtype stands for by default; None if it stands for none.
 
     Examples
     --------
@@ -54,13 +54,13 @@ def format_of_dtype(dtype: DTypeLike) -> Format | None:
 
 
 DTYPE_NAMES = "or a dtype of NumPy, ml_dtypes, torch or JAX, or its name"
-"""What else than names of formats `format_meant` takes, for messages."""
+"""The values other than format names that `format_meant` accepts, for messages."""
 
 
 def format_meant(given: object) -> Format | None:
-    """Find the format that is named: by PTX's name, a `Format`, a dtype, or a name that means one alone; else None.
+    """Return the format that a PTX name, a `Format`, a dtype or an unambiguous name stands for; otherwise None.
 
-    A name of NumPy's means what NumPy says: ``"float"`` is f64.
+    A NumPy name has NumPy's meaning: ``"float"`` is f64.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def format_meant(given: object) -> Format | None:
 
 
 def formats_near(given: object) -> str:
-    """Say, as the end of a message, which formats a text may have meant that `format_meant` takes for none.
+    """Return the end of a message with the formats that a string rejected by `format_meant` may stand for.
 
     Examples
     --------
@@ -93,9 +93,9 @@ def formats_near(given: object) -> str:
 
 
 def dtype_meant(given: object) -> np.dtype[Any] | None:
-    """Find the dtype that is named: one of NumPy, ml_dtypes, torch or JAX, its name, or a format's; None for others.
+    """Return the dtype for a dtype of NumPy, ml_dtypes, torch or JAX, its name, or a format's name; otherwise None.
 
-    Where NumPy and PTX both know a name, NumPy's meaning is taken: ``"u4"`` has four bytes.
+    A name that NumPy and PTX both define has NumPy's meaning: ``"u4"`` has four bytes.
 
     Examples
     --------
@@ -110,11 +110,11 @@ def dtype_meant(given: object) -> np.dtype[Any] | None:
 
 
 _QUALIFIED = re.compile(r"^(np|numpy|jnp|jax\.numpy|ml_dtypes)\.")
-"""Libraries that give their dtypes NumPy's names, before the name. torch's mean something else: torch.float is f32."""
+"""Prefixes of libraries whose dtypes have NumPy's names. torch's names differ: torch.float is f32."""
 
 
 def _dtype_known(given: object) -> np.dtype[Any] | None:
-    """Find a dtype of NumPy, ml_dtypes, torch or JAX, or of its name; names of formats alone are no dtypes."""
+    """Return the dtype for a dtype of NumPy, ml_dtypes, torch or JAX, or its name; not for names of formats."""
     if given is None:
         return None
     named = name_of_dtype(given) or given
@@ -123,24 +123,24 @@ def _dtype_known(given: object) -> np.dtype[Any] | None:
     known = ml_dtype_of(named) if isinstance(named, str) else None
     try:
         return np.dtype(named) if known is None else known  # type: ignore[call-overload]
-    except Exception:  # SyntaxError of text with commas among others, and whatever a user's object raises
+    except Exception:  # SyntaxError for strings with commas, for example, or any error from a user's object
         return None
 
 
 def to_bits(array: object, fmt: Format | str, name: str = "A", packed_axis: int | None = None) -> Bits:
-    """Read a user's array as the patterns of a format, one element an entry; no value is ever changed.
+    """Read a user's array as patterns of a format, one element per entry; values are never changed.
 
     Parameters
     ----------
     array : array, or anything with ``__array__`` or DLPack
-        Of the format's own dtype; or, for a float or signed format, of the unsigned dtype of the element's
-        width, which holds raw bits (ml_dtypes.uint4 for s4 and e2m1).
+        An array of the format's own dtype; or, for a float or signed format, raw bits in the unsigned dtype of the
+        element's width (ml_dtypes.uint4 for s4 and e2m1).
     fmt : Format or str
     name : str
-        What error messages call the array.
+        The name of the array in error messages.
     packed_axis : {None, -1, -2}
-        The axis of k, if the user named a 4-bit or 1-bit format: a uint8 array is then packed along it, 2 or
-        8 elements a byte, the lowest k in the lowest bits.
+        The axis of k, if the user named a 4-bit or 1-bit format: a uint8 array is then packed along it, with 2 or
+        8 elements per byte, the lowest k in the lowest bits.
 
     Returns
     -------
@@ -150,9 +150,9 @@ def to_bits(array: object, fmt: Format | str, name: str = "A", packed_axis: int 
     Raises
     ------
     FragmentMismatchError
-        For any other dtype, raw bits that the format does not have, or what is no array.
+        If the dtype is not legal, raw bits are outside the format, or the argument is not an array.
     MemoryLimitError
-        For more elements than this machine can hold.
+        If the array has more elements than fit in this machine's memory.
 
     Examples
     --------
@@ -164,22 +164,21 @@ def to_bits(array: object, fmt: Format | str, name: str = "A", packed_axis: int 
     """
     fmt = format_of(fmt)
     given = as_numpy(array, name)
-    require_room(given.shape, fmt.storage.itemsize, name)
+    require_memory(given.shape, fmt.storage.itemsize, name)
     dtype = given.dtype
     if packed_axis is not None and fmt.bits in (1, 4) and dtype == np.uint8:
         return unpack_axis(given, fmt, packed_axis, name)
     if dtype == _DTYPES[fmt.name]:
-        return _own_bits(given, fmt)
+        return _masked_bits(given, fmt)
     if fmt.name == "ue4m3" and dtype == _DTYPES["e4m3"]:
-        return _checked(given.view(np.uint8), fmt, name, 0x7F, "negative e4m3 numbers")
+        return _require_mask(given.view(np.uint8), fmt, name, 0x7F, "negative e4m3 numbers")
     raw = _raw_dtype(fmt)
     if raw is not None and dtype == raw:
         word = given.view(fmt.storage)
-        return _checked(word, fmt, name, fmt.mask, f"raw bits outside the {fmt.bits} of {fmt}")
-    legal = [str(_given_as(fmt))] + ([f"{raw} (raw bits)"] if raw is not None else [])
+        return _require_mask(word, fmt, name, fmt.mask, f"raw bits outside the {fmt.bits} of {fmt}")
+    legal = [str(_user_dtype(fmt))] + ([f"{raw} (raw bits)"] if raw is not None else [])
     raise ArgumentError(
-        f"{name} is an array of {shorten(dtype, str)}, and {fmt} is wanted: {' or '.join(legal)}. "
-        f"{_fix(dtype, fmt, name)}"
+        f"{name} is an array of {shorten(dtype, str)}; expected {fmt}: {' or '.join(legal)}. {_fix(dtype, fmt, name)}"
     )
 
 
@@ -198,14 +197,14 @@ def from_bits(bits: Bits, fmt: Format | str) -> NDArray[Any]:
 
 
 def reinterpret_void(array: NDArray[Any], fmt: Format | str) -> NDArray[Any]:
-    r"""Give an array its ml_dtypes dtype back after ``numpy.save`` and ``numpy.load`` left it as void.
+    r"""Restore the ml_dtypes dtype of an array that ``numpy.save`` and ``numpy.load`` turned into a void array.
 
-    Only on request: a void array does not say which of the formats of its width it holds.
+    This needs an explicit call: a void array does not record which of the formats of its width it holds.
 
     Raises
     ------
     FragmentMismatchError
-        If the array is not void, or of another width.
+        If the array is not void, or has another width.
 
     Examples
     --------
@@ -215,27 +214,25 @@ def reinterpret_void(array: NDArray[Any], fmt: Format | str) -> NDArray[Any]:
     fmt = format_of(fmt)
     dtype = _DTYPES[fmt.name]
     if not _is_void(array.dtype):
-        raise ArgumentError(f"an array of {shorten(array.dtype, str)} says what it holds; void arrays do not")
+        raise ArgumentError(f"reinterpret_void expects a void array, not an array of {shorten(array.dtype, str)}")
     if array.dtype.itemsize != dtype.itemsize:
-        raise ArgumentError(
-            f"{array.dtype} does not hold {fmt}, whose dtype {dtype} takes {dtype.itemsize} bytes"
-        )
+        raise ArgumentError(f"{array.dtype} does not hold {fmt}, whose dtype {dtype} takes {dtype.itemsize} bytes")
     return array.view(dtype)
 
 
 def _is_void(dtype: np.dtype[Any]) -> bool:
-    """Whether a dtype says nothing of its contents: the dtypes of ml_dtypes, whose kind is "V" too, do."""
+    """Return whether a dtype is plain void; the dtypes of ml_dtypes also have the kind "V", but are not."""
     return dtype.type is np.void and dtype.names is None
 
 
-def _own_bits(given: NDArray[Any], fmt: Format) -> Bits:
+def _masked_bits(given: NDArray[Any], fmt: Format) -> Bits:
     if fmt.name == "b1":
         return given.astype(fmt.storage)
-    # int4 and the six-bit floats lie in a byte each, whose upper bits mean nothing.
+    # An int4 or a six-bit float occupies a byte, whose upper bits are ignored.
     return np.array(given.view(fmt.storage) & fmt.storage.type(fmt.mask))
 
 
-def _checked(bits: Bits, fmt: Format, name: str, mask: int, what: str) -> Bits:
+def _require_mask(bits: Bits, fmt: Format, name: str, mask: int, what: str) -> Bits:
     outside = bits & ~fmt.storage.type(mask)
     if outside.any():
         first = hex(bits[outside != 0].flat[0])
@@ -249,28 +246,28 @@ def _raw_dtype(fmt: Format) -> np.dtype[Any] | None:
     return UINT4 if fmt.bits == 4 else fmt.storage
 
 
-def _given_as(fmt: Format) -> np.dtype[Any]:
-    """The dtype in which users have numbers of a format: ue4m3 has none of its own, but those of e4m3 that are one."""
+def _user_dtype(fmt: Format) -> np.dtype[Any]:
+    """Return the dtype of a format's numbers in users' arrays; ue4m3 uses the dtype of e4m3."""
     return _DTYPES["e4m3" if fmt.name == "ue4m3" else fmt.name]
 
 
 def widens(source: Format, target: Format) -> bool:
-    """Whether every number of one floating-point format is one of the other."""
+    """Return whether every number of one floating-point format is also a number of the other."""
     fits = target.fraction_bits >= source.fraction_bits and target.exponent_bits >= source.exponent_bits
     return source.is_float and source != target and fits
 
 
 def _fix(dtype: np.dtype[Any], fmt: Format, name: str) -> str:
-    wanted = _spelled(_given_as(fmt))
+    wanted = _dtype_in_code(_user_dtype(fmt))
     if dtype == np.uint8 and fmt.bits in (1, 4):
         return (
-            f"If it is packed, {8 // fmt.bits} elements a byte along k, say so with "
-            f"{name.lower()}_format={fmt.name!r}; else give one element an entry as {wanted}"
+            f"If it is packed, {8 // fmt.bits} elements per byte along k, pass "
+            f"{name.lower()}_format={fmt.name!r}; otherwise pass one element per entry as {wanted}"
         )
     if dtype.kind in "iu" and dtype.itemsize > 1 and fmt.bits in (1, 4):
-        return f"Words that hold several elements each are bytes here: {name}.view(numpy.uint8)"
+        return f"Pass words that hold several elements as bytes: {name}.view(numpy.uint8)"
     if _is_void(dtype):
-        return f"numpy.save loses ml_dtypes dtypes: reinterpret_void({name}, {fmt.name!r}) gives it back"
+        return f"numpy.save loses ml_dtypes dtypes: reinterpret_void({name}, {fmt.name!r}) restores this one"
     given = _MEANINGS.get(dtype)
     if given is not None and fmt in (format_of("f32"), format_of("f64")) and widens(format_of(given), fmt):
         return f"{name}.astype({wanted}) is exact"
@@ -279,18 +276,18 @@ def _fix(dtype: np.dtype[Any], fmt: Format, name: str) -> str:
     if dtype.kind == "f" and dtype.type in (np.float16, np.float32, np.float64) and fmt.is_float:
         twice = " (astype of ml_dtypes rounds float64 twice, through float32)" if dtype.itemsize == 8 else ""
         call = f"from_bits(encode({name}, format_of({fmt.name!r})), {fmt.name!r})"
-        unsigned = "" if fmt.signed else " (of negative numbers the absolute value)"
-        return f"Round it yourself: wmma_emu.formats has encode, and dtypes.from_bits: {call}{unsigned}{twice}"
+        unsigned = "" if fmt.signed else " (negative numbers become their absolute value)"
+        return f"Round it with encode of wmma_emu.formats and from_bits of its dtypes module: {call}{unsigned}{twice}"
     if dtype.kind in "iu" and fmt.kind == "integer" and dtype.itemsize == _DTYPES[fmt.name].itemsize:
         bits = f"its low {fmt.bits} bits" if fmt.bits < 8 else "the same bits"
-        return f"{name}.view({wanted}) takes {bits}, {name}.astype({wanted}) the values"
+        return f"{name}.view({wanted}) keeps {bits}, {name}.astype({wanted}) the values"
     if dtype in _MEANINGS and _MEANINGS[dtype] in ("u8", "s8", "u4", "s4", "b1") and fmt.fraction_bits >= 7:
         return f"{name}.astype({wanted}) is exact"
     if ml_dtype_of(dtype.name) is not None or dtype.kind in "biuf":
         return f"{name}.astype({wanted}) wraps or rounds; wmma_emu.scalar.convert rounds patterns once"
-    return "Nothing of that kind is converted"
+    return "Arrays of this dtype cannot be converted"
 
 
-def _spelled(dtype: np.dtype[Any]) -> str:
-    """A dtype as code names it: ``numpy.int8``, ``ml_dtypes.int4``."""
+def _dtype_in_code(dtype: np.dtype[Any]) -> str:
+    """Return a dtype as it is written in code: ``numpy.int8``, ``ml_dtypes.int4``."""
     return f"{dtype.type.__module__}.{dtype.name}"

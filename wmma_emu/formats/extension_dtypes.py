@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which dtype arrays of a format have, and the dtypes that NumPy lacks: the one file that knows ml_dtypes."""
+"""The dtype of each format, and the dtypes that NumPy lacks: the only module that imports ml_dtypes."""
 
 from typing import Any
 
@@ -26,13 +26,13 @@ DTYPES: dict[str, np.dtype[Any]] = {
     "u4": np.dtype(ml_dtypes.uint4),
     "b1": np.dtype(np.bool_),
 }
-"""Of arrays of each format: tf32 travels in float32, ue4m3 as raw uint8."""
+"""The dtype of arrays of each format: tf32 is held in float32, ue4m3 as raw uint8."""
 
 UINT4 = np.dtype(ml_dtypes.uint4)
 
 
 def ml_dtype_of(name: str) -> np.dtype[Any] | None:
-    """Return the dtype of ml_dtypes that has a name, also of formats that no instruction takes; None if none has.
+    """Return the dtype of ml_dtypes with a name, even if no instruction uses its format; None if it does not exist.
 
     Examples
     --------
@@ -50,7 +50,7 @@ def ml_dtype_of(name: str) -> np.dtype[Any] | None:
 
 
 def ml_dtype_names() -> list[str]:
-    """Name every dtype of this version of ml_dtypes.
+    """Return the name of every dtype of the installed ml_dtypes.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def ml_dtype_names() -> list[str]:
 
 
 def fills_its_bytes(dtype: np.dtype[Any]) -> bool:
-    """Whether an element of a dtype of ml_dtypes has no idle bits.
+    """Return whether an element of an ml_dtypes dtype uses all bits of its bytes.
 
     Examples
     --------

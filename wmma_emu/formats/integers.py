@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Integers, whoever's they are."""
+"""Reading of integers from any library."""
 
 import operator
 
@@ -7,9 +7,9 @@ from wmma_emu.errors import WmmaEmuError
 
 
 def integer_of(given: object) -> int | None:
-    """Read an integer: Python's, NumPy's, or anything with ``__index__``; None for anything else, bools included.
+    """Read a Python or NumPy integer, or an object with ``__index__``; return None for anything else, bools included.
 
-    An error of this package that ``__index__`` raises goes on, as where the lanes of a warp hold different integers.
+    An error of this package raised by ``__index__`` propagates, for example if lanes of a warp hold different integers.
 
     Examples
     --------
@@ -22,5 +22,5 @@ def integer_of(given: object) -> int | None:
         return operator.index(given)  # type: ignore[arg-type]
     except WmmaEmuError:
         raise
-    except Exception:  # whatever a user's __index__ raises
+    except Exception:  # any error from a user's __index__
         return None

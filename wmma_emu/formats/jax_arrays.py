@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Arrays of JAX as NumPy arrays and back, bit for bit; JAX is there already, or nobody has an array of it."""
+"""Conversion between JAX and NumPy arrays, bit for bit; JAX is never imported: a JAX array implies that it is."""
 
 import sys
 from typing import Any
@@ -12,9 +12,9 @@ from wmma_emu.formats.extension_dtypes import fills_its_bytes, ml_dtype_of
 
 
 def read(array: Any, name: str) -> NDArray[Any]:
-    """Read an array, wherever JAX has it; bfloat16 and FP8 are dtypes of ml_dtypes in JAX too.
+    """Read an array from any device; JAX also uses the dtypes of ml_dtypes for bfloat16 and FP8.
 
-    A tracer is refused, which has no numbers yet, and what NumPy cannot read.
+    Tracers, which have no numbers yet, and arrays that NumPy cannot read are rejected.
     """
     jax = sys.modules["jax"]
     if isinstance(array, jax.core.Tracer):
@@ -32,19 +32,19 @@ def read(array: Any, name: str) -> NDArray[Any]:
 
 
 def write(array: NDArray[Any]) -> Any:
-    """Make an array of JAX on its default device; a format that it has no dtype for comes as uint8 patterns.
+    """Return a JAX array on its default device; formats without a JAX dtype become uint8 patterns.
 
-    Refused are 64-bit numbers where JAX is set to 32 bits: it would round them.
+    64-bit numbers are rejected if JAX is set to 32 bits, because JAX would round them.
     """
     jax, kind = sys.modules["jax"], array.dtype.name
     if jax.dtypes.canonicalize_dtype(array.dtype) != array.dtype:
         raise BackendUnavailableError(
-            f"the result is of {kind}, which JAX is set to round to 32 bits; set "
+            f"the result is {kind}, which JAX is set to round to 32 bits; set "
             "jax.config.update('jax_enable_x64', True), or pass NumPy arrays: numpy.asarray(A)"
         )
     if ml_dtype_of(kind) is None or fills_its_bytes(array.dtype):
         return jax.numpy.asarray(array)
     try:
         return jax.numpy.asarray(array)
-    except Exception:  # XLA has FP4 and 4-bit integers, and no FP6
+    except Exception:  # XLA has FP4 and 4-bit integers, but not FP6
         return jax.numpy.asarray(array.view(np.uint8))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Arrays of other libraries, at the edge: what comes in as torch's or JAX's goes out as torch's or JAX's.
+"""Arrays of other libraries at the public interface: torch or JAX operands give torch or JAX results.
 
-Functions behind the edge know NumPy arrays alone.
+The functions inside handle only NumPy arrays.
 """
 
 import sys
@@ -22,22 +22,22 @@ R = TypeVar("R")
 
 
 class Library(NamedTuple):
-    """A library whose arrays are taken, and given back.
+    """A library whose arrays are accepted and returned.
 
-    Who has an array of it has imported its ``module``, which is never imported to find out. ``read(array, name)`` makes
-    a NumPy array of one, in the dtype of NumPy or ml_dtypes that its elements have, of the same memory if that is
-    possible; errors call it by the name. ``write`` makes one of a fresh NumPy array, with the same bits. ``says``
-    writes what an error advises to do with a NumPy array as it is written for one of the library.
+    ``module`` is never imported: a program that has one of its arrays has already imported it. ``read(array, name)``
+    returns a NumPy array with the elements' dtype of NumPy or ml_dtypes, a view of the same memory if possible; errors
+    use the name. ``write`` converts a new NumPy array with the same bits. ``rewrite_advice`` adapts the advice of
+    an error message, which is written for NumPy arrays, to arrays of the library.
     """
 
     module: str
     array_type: str
     read: Callable[[Any, str], NDArray[Any]]
     write: Callable[[NDArray[Any]], Any]
-    says: Callable[[str], str] = str
+    rewrite_advice: Callable[[str], str] = str
 
     def has_made(self, array: object) -> bool:
-        """Whether an array is this library's."""
+        """Return whether an array belongs to this library."""
         array_type = getattr(sys.modules.get(self.module), self.array_type, None)
         return array_type is not None and isinstance(array, array_type)
 
@@ -46,26 +46,26 @@ LIBRARIES = (
     Library("torch", "Tensor", torch_tensors.read, torch_tensors.write, torch_tensors.respelled),
     Library("jax", "Array", jax_arrays.read, jax_arrays.write),
 )
-"""One row each. Arrays of others come in by ``__array__`` or DLPack, and NumPy arrays come out."""
+"""The supported libraries. Arrays of others are read through ``__array__`` or DLPack; results are NumPy arrays."""
 
 
 class Carrier:
-    """What has arrays in it, all of one library."""
+    """An object that contains arrays, all of one library."""
 
     __slots__ = ()
 
     @property
     @abstractmethod
     def library(self) -> Library | None:
-        """Whose arrays they are; None for NumPy's."""
+        """The library of the arrays; None for NumPy."""
 
     @abstractmethod
     def in_library(self, library: Library | None) -> Self:
-        """Return the same with arrays of another library, or of NumPy."""
+        """Return the same object with arrays of another library, or of NumPy."""
 
 
 def library_of(array: object) -> Library | None:
-    """Say whose array it is; None for NumPy's, and for all that no row of `LIBRARIES` is about.
+    """Return the library of an array; None for NumPy and for libraries that are not in `LIBRARIES`.
 
     Examples
     --------
@@ -80,20 +80,20 @@ def library_of(array: object) -> Library | None:
 
 
 def library_of_result(given: list[tuple[str, object]]) -> Library | None:
-    """Say whose array the result of some operands is: theirs, of one library, beside which NumPy arrays may stand."""
+    """Return the library of a result: the one library of the operands, which may be combined with NumPy arrays."""
     found = [(name, library) for name, array in given if (library := library_of(array)) is not None]
     for name, library in found[1:]:
         (first, of_first) = found[0]
         if library != of_first:
             raise ArgumentError(
-                f"{first} is an array of {of_first.module} and {name} one of {library.module}, so that neither says "
-                f"whose the result is; pass all of one library, or {name} as a NumPy array: numpy.asarray({name})"
+                f"{first} is an array of {of_first.module} and {name} one of {library.module}, so that the library of "
+                f"the result is ambiguous; pass all of one library, or {name} as a NumPy array: numpy.asarray({name})"
             )
     return found[0][1] if found else None
 
 
 def in_library(result: Any, library: Library | None) -> Any:
-    """Bring a result of NumPy arrays to a library: an array, a `Carrier`, or a tuple of such; others stay."""
+    """Convert a result to a library's arrays: an array, a `Carrier` or a tuple; return other results unchanged."""
     if isinstance(result, Carrier):
         return result.in_library(library)
     if library is None:
@@ -104,10 +104,10 @@ def in_library(result: Any, library: Library | None) -> Any:
 
 
 def takes_tensors(function: Callable[P, R]) -> Callable[P, R]:
-    """Let a function of NumPy arrays take those of `LIBRARIES`, and give its result back as one of them.
+    """Let a function of NumPy arrays accept arrays of `LIBRARIES` and return arrays of the same library.
 
-    Arrays in the arguments are read, a `Carrier` is brought to NumPy; an array, a tuple of arrays or a `Carrier` that
-    comes back is brought to the library of the operands. With NumPy operands nothing is done.
+    Array arguments are converted to NumPy, also within a `Carrier`; a result that is an array, a tuple of arrays or a
+    `Carrier` is converted to the library of the operands. NumPy operands are passed through.
 
     Examples
     --------
@@ -132,7 +132,7 @@ def takes_tensors(function: Callable[P, R]) -> Callable[P, R]:
         try:
             result = cast(Any, function)(*positional, **keywords)
         except WmmaEmuError as error:
-            error.args = tuple(library.says(x) if isinstance(x, str) else x for x in error.args)
+            error.args = tuple(library.rewrite_advice(x) if isinstance(x, str) else x for x in error.args)
             raise
         return cast(R, in_library(result, library))
 

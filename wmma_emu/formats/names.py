@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a format is called besides its PTX name: in CUDA C++, CuTe, Python and colloquially. Rows only, both ways."""
+"""The names of each format in addition to its PTX name: in CUDA C++, CuTe and Python, and colloquial names."""
 
 from functools import cache
 
@@ -27,7 +27,7 @@ _OTHER_NAMES: dict[str, str] = {
 }
 
 FORMAT_NAMES: dict[str, tuple[str, ...]] = {name: (name, *_OTHER_NAMES.get(name, "").split()) for name in FORMATS}
-"""Every name of every format, its PTX name first; a space in a name is written ``_``. Some mean several: `fp8`."""
+"""All names of each format, PTX name first; a space is written ``_``. Some names stand for several formats: `fp8`."""
 
 TWO_MEANINGS = {"float": "f32 in C++ and f64 in Python and NumPy"}
 """Names that languages give to different formats."""
@@ -43,9 +43,9 @@ def _by_name() -> dict[str, tuple[str, ...]]:
 
 
 def formats_called(name: str) -> tuple[str, ...]:
-    """Return the PTX names of the formats that a name means; none if it means none.
+    """Return the PTX names of the formats that a name stands for; an empty tuple if it is unknown.
 
-    Namespaces such as ``wmma::``, ``cutlass::`` and ``experimental::`` do not matter, nor does case.
+    Namespaces such as ``wmma::``, ``cutlass::`` and ``experimental::`` are ignored, and so is case.
 
     Examples
     --------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Elements and the registers that hold them: the first element in the least significant bits."""
+"""Packing of elements into registers: the first element is in the least significant bits."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from wmma_emu.formats.spec import Format
 
 
 def slot_bits(fmt: Format) -> int:
-    """Bits that an element takes in a register: its own, but a byte for the six-bit formats.
+    """Return the bits that an element occupies in a register: its width, but a byte for the six-bit formats.
 
     Examples
     --------
@@ -24,20 +24,20 @@ def slot_bits(fmt: Format) -> int:
 
 
 def register_dtype(fmt: Format) -> np.dtype[np.unsignedinteger[Any]]:
-    """uint32, and uint64 for the register pairs of f64."""
+    """Return uint32, or uint64 for the register pairs of f64."""
     return np.dtype(np.uint64 if fmt.bits == 64 else np.uint32)
 
 
 def elements_per_register(fmt: Format) -> int:
-    """How many elements of a format lie in one register."""
+    """Return the number of elements of a format in one register."""
     return 8 * register_dtype(fmt).itemsize // slot_bits(fmt)
 
 
 def pack_words(elements: Bits, fmt: Format) -> Bits:
     """Pack elements into registers along the first axis.
 
-    Elements of shape (num_elements, ...) fill whole registers, uint64 of f64, (num_registers, ...): element e of a
-    register is in its bits [e * width, (e + 1) * width).
+    Elements of shape (num_elements, ...) fill whole registers of shape (num_registers, ...), uint64 for f64. Element e
+    of a register is in its bits [e * width, (e + 1) * width).
 
     Examples
     --------
@@ -48,8 +48,8 @@ def pack_words(elements: Bits, fmt: Format) -> Bits:
     count = elements_per_register(fmt)
     if elements.dtype.kind != "u" or elements.ndim == 0 or elements.shape[0] % count:
         raise ArgumentError(
-            f"{count} elements of {fmt} fill a register: an unsigned array is wanted whose first axis is a "
-            f"multiple of that, not {elements.dtype} of shape {elements.shape}"
+            f"{count} elements of {fmt} fill a register: expected an unsigned array whose first axis is a "
+            f"multiple of {count}, not {elements.dtype} of shape {elements.shape}"
         )
     if elements.dtype.itemsize * 8 > fmt.bits and (elements >> elements.dtype.type(fmt.bits)).any():
         raise ArgumentValueError(f"elements have bits set outside the {fmt.bits} of {fmt}")
@@ -62,7 +62,7 @@ def pack_words(elements: Bits, fmt: Format) -> Bits:
 
 
 def unpack_words(registers: Bits, fmt: Format) -> Bits:
-    """Take registers apart into elements along the first axis: the inverse of `pack_words`.
+    """Unpack registers into elements along the first axis: the inverse of `pack_words`.
 
     The two bits above a six-bit element are dropped.
 
@@ -87,7 +87,7 @@ def unpack_words(registers: Bits, fmt: Format) -> Bits:
 
 
 def unpack_axis(packed: NDArray[np.uint8], fmt: Format, axis: int, name: str = "A") -> Bits:
-    """Take packed bytes apart along one of a matrix's two axes, the lowest element in the lowest bits.
+    """Unpack bytes along one of a matrix's two axes; the lowest element is in the lowest bits.
 
     Examples
     --------
@@ -99,9 +99,7 @@ def unpack_axis(packed: NDArray[np.uint8], fmt: Format, axis: int, name: str = "
            [4]], dtype=uint8)
     """
     if axis not in (-1, -2) or packed.ndim < -axis:
-        raise ShapeError(
-            f"{name} is packed along axis {axis}, one of the last two, but has the shape {packed.shape}"
-        )
+        raise ShapeError(f"{name} is packed along axis {axis}, one of the last two, but has the shape {packed.shape}")
     count = 8 // fmt.bits
     shifts = np.arange(count, dtype=np.uint8) * np.uint8(fmt.bits)
     k_last = np.moveaxis(packed, axis, -1)

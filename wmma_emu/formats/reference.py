@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""One number at a time, on Python integers: what the bits of a pattern mean, and how a value becomes bits.
+"""Decoding and rounding of one number at a time, on Python integers.
 
-This is the specification of `wmma_emu.formats.codec`, which does the same for whole arrays; tests demand
-that the two agree.
+This is the specification of `wmma_emu.formats.codec`, which does the same for whole arrays; tests check that the two
+agree.
 """
 
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 class Unpacked(NamedTuple):
-    """A number taken apart: ``(-1)**sign * significand * 2**(exponent - fraction_bits)``.
+    """A decoded number: ``(-1)**sign * significand * 2**(exponent - fraction_bits)``.
 
-    ``exponent`` is that of the leading bit of a normal number; subnormals keep the smallest normal exponent
-    and a significand with a leading 0. Nothing is normalised.
+    ``exponent`` is the exponent of the leading bit of a normal number; subnormals keep the smallest normal exponent
+    and a significand with a leading 0. Numbers are not normalised.
     """
 
     kind: Literal["zero", "finite", "infinity", "nan"]
@@ -27,11 +27,11 @@ class Unpacked(NamedTuple):
 
 
 class Rounded(NamedTuple):
-    """A significand that a format holds, and what was given up for it.
+    """A significand rounded to a format, with the dropped bits.
 
     The value is ``kept * 2**(exponent - fraction_bits)``; ``kept`` is below ``2**fraction_bits`` only for subnormal
-    results. Dropped were the last ``dropped_bits`` bits, as an integer ``dropped``; ``up`` says whether the magnitude
-    was then raised by one unit in the last place.
+    results. ``dropped`` is the integer of the last ``dropped_bits`` bits, which were dropped; ``up`` is whether the
+    magnitude was then raised by one unit in the last place.
     """
 
     kept: int
@@ -42,7 +42,7 @@ class Rounded(NamedTuple):
 
 
 def unpack(bits: int, fmt: Format) -> Unpacked:
-    """Take one floating-point pattern apart; bits outside the format are not looked at.
+    """Decode one floating-point pattern; bits outside the format are ignored.
 
     Examples
     --------
@@ -67,7 +67,7 @@ def unpack(bits: int, fmt: Format) -> Unpacked:
 
 
 def value(bits: int, fmt: Format) -> "Fraction":
-    """The number of a pattern that is finite.
+    """Return the number that a finite pattern stands for.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def value(bits: int, fmt: Format) -> "Fraction":
     >>> value(0xC200, format_of("f16"))
     Fraction(-3, 1)
     """
-    from fractions import Fraction  # here, because few need it, and it takes a while
+    from fractions import Fraction  # imported late: rarely needed, and slow to import
 
     u = unpack(bits, fmt)
     return Fraction((-1) ** u.sign * u.significand) * Fraction(2) ** (u.exponent - fmt.fraction_bits)
@@ -89,10 +89,10 @@ def round_pack(
     rounding: Rounding = "RNE",
     overflow: Overflow = "ieee",
 ) -> int:
-    """Round ``(-1)**sign * significand * 2**exponent`` to a format, once, and return its bits.
+    """Round ``(-1)**sign * significand * 2**exponent`` once to a format and return its bits.
 
-    A significand of zero gives a zero of the sign; so does a value that rounds to zero. Where a format has no
-    sign, the absolute value is rounded; where it has no zero, what is too small becomes the smallest number.
+    A significand of zero, and a value that rounds to zero, give a zero with the sign. If a format has no sign, the
+    absolute value is rounded; if it has no zero, values that are too small become the smallest number.
 
     Examples
     --------
@@ -121,9 +121,9 @@ def round_pack(
 
 
 def round_significand(sign: int, significand: int, exponent: int, fmt: Format, rounding: Rounding) -> Rounded:
-    """Round ``(-1)**sign * significand * 2**exponent``, not zero, to the bits that a format holds of it.
+    """Round a non-zero ``(-1)**sign * significand * 2**exponent`` to the significand bits of a format.
 
-    However large the exponent; where the format ends is not looked at.
+    The exponent may be of any size; the largest finite number of the format is not considered.
 
     Examples
     --------
@@ -146,12 +146,12 @@ def round_significand(sign: int, significand: int, exponent: int, fmt: Format, r
 
 
 def pack_zero(sign: int, fmt: Format) -> int:
-    """Zero with its sign; the smallest number where a format has no zero (ue8m0)."""
+    """Return zero with its sign, or the smallest number if a format has no zero (ue8m0)."""
     return fmt.sign_mask if sign else 0
 
 
 def pack_infinity(sign: int, fmt: Format, overflow: Overflow = "ieee") -> int:
-    """Infinity with its sign; NaN, or the largest number, where a format lacks it or saturates."""
+    """Return infinity with its sign; NaN or the largest number if the format lacks infinity or the result saturates."""
     if overflow == "saturate":
         return fmt.max_finite | (fmt.sign_mask if sign else 0)
     if fmt.has_infinity:
@@ -160,12 +160,12 @@ def pack_infinity(sign: int, fmt: Format, overflow: Overflow = "ieee") -> int:
 
 
 def pack_nan(fmt: Format) -> int:
-    """Return the NaN that operations produce; the largest number, positive, where a format has none."""
+    """Return the NaN that operations produce, or the largest positive number if the format has no NaN."""
     return fmt.canonical_nan if fmt.nan != "none" else fmt.max_finite
 
 
 def rounds_up(kept: int, remainder: int, half: int, sign: int, rounding: Rounding) -> bool:
-    """Decide whether a magnitude, cut to ``kept`` with a remainder lost, goes up by one."""
+    """Return whether a magnitude truncated to ``kept``, with ``remainder`` dropped, is rounded up by one."""
     if remainder == 0:
         return False
     match rounding:

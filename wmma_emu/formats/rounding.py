@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Whole arrays at once: exact values rounded once to bit patterns, on integers throughout."""
+"""Rounding of whole arrays: exact values are rounded once to bit patterns, in integer arithmetic."""
 
 from typing import Any
 
@@ -21,21 +21,21 @@ def round_pack(
     overflow: Overflow = "ieee",
     sticky: NDArray[np.bool_] | None = None,
 ) -> Bits:
-    """Round ``(-1)**sign * significand * 2**exponent`` to a format, once, and return the bits.
+    """Round ``(-1)**sign * significand * 2**exponent`` once to a format and return the bits.
 
     Parameters
     ----------
     sign : bool array
     significand : int64 array
-        Not negative, below 2**62.
+        Non-negative numbers below 2**62.
     exponent : int64 array
-        Of the significand's last bit.
+        The exponent of the significand's last bit.
     fmt : Format
     rounding : {"RNE", "RZ", "RD", "RU", "RNA", "odd"}
     overflow : {"ieee", "infinity", "saturate"}
     sticky : bool array, optional
-        Where true, the exact value lies strictly between this significand and the next one; the significand
-        must then have at least two bits more than the format keeps.
+        Whether the exact value is strictly between this significand and the next one. Such a significand must have at
+        least two more bits than the format keeps.
 
     Returns
     -------
@@ -43,10 +43,10 @@ def round_pack(
 
     Notes
     -----
-    A value that rounds to zero keeps its sign. Where a format has no sign, the absolute value is rounded;
-    where it has no zero, what is too small becomes the smallest number; where overflow makes a NaN, it is the
-    canonical one. For ue8m0 that is what ``cuda_fp8.h`` of CUDA 13.5 documents of the conversion, and RNE
-    sends a midpoint up, because the one significand that ue8m0 has is odd.
+    A value that rounds to zero keeps its sign. If a format has no sign, the absolute value is rounded; if it has no
+    zero, values that are too small become the smallest number; if overflow gives a NaN, it is the canonical NaN. For
+    ue8m0 this is the conversion that ``cuda_fp8.h`` of CUDA 13.5 documents, and RNE rounds a midpoint up, because the
+    only significand of ue8m0 is odd.
 
     Examples
     --------
@@ -92,7 +92,7 @@ def rounds_up(
     rounding: Rounding,
     sticky: NDArray[np.bool_] | None = None,
 ) -> NDArray[np.bool_]:
-    """Decide which magnitudes, cut to ``kept`` with ``remainder`` of ``shift`` bits lost, go up by one.
+    """Return which magnitudes, truncated to ``kept`` with ``shift`` bits ``remainder`` dropped, are rounded up by one.
 
     Examples
     --------
@@ -108,7 +108,8 @@ def rounds_up(
     if rounding in directed:
         always: NDArray[np.bool_] = inexact & directed[rounding]
         return always
-    # Unshifted, nothing is lost and "half" is above it; shifted by 63, all of a 62-bit significand is below it.
+    # With a shift of 0 nothing is lost and `half` exceeds the remainder; a 62-bit significand shifted by 63 is below
+    # half as a whole.
     half = np.int64(1) << np.maximum(shift - 1, 0)
     tie_goes_up = odd if sticky is None else odd | sticky
     if rounding == "RNA":
@@ -132,7 +133,7 @@ def bit_length(x: Int64s) -> Int64s:
 
 
 def _assemble(kept: Int64s, leading: Int64s, fmt: Format) -> Int64s:
-    """Exponent and fraction fields of a rounded significand; above ``max_finite`` where it is too large."""
+    """Return the exponent and fraction fields of a rounded significand; above ``max_finite`` if it is too large."""
     # The leading bit of a normal significand adds one to the exponent field; a subnormal has none to add.
     leading = np.where(kept == 0, fmt.emin, np.minimum(leading, fmt.emax + 1))
     field = ((leading + (fmt.bias - 1)) << fmt.fraction_bits) + kept

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a number format is: the fields of its bit pattern, as one frozen row."""
+"""The definition of a number format: the fields of its bit pattern, as one frozen entry."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -11,41 +11,37 @@ if TYPE_CHECKING:
     import numpy as np
 
 Rounding = Literal["RNE", "RZ", "RD", "RU", "RNA", "odd"]
-"""Nearest-even, toward zero, down, up, nearest with ties away from zero, and round to odd."""
+"""The rounding modes: nearest even, toward zero, down, up, nearest with ties away from zero, and round to odd."""
 
 ROUNDINGS: tuple[Rounding, ...] = ("RNE", "RZ", "RD", "RU", "RNA", "odd")
 
 Overflow = Literal["ieee", "infinity", "saturate"]
-"""Beyond the largest finite value: as IEEE 754 says for the rounding mode; always infinity (as NVIDIA's
-matrix units do, even under RZ); or the largest finite value, for infinities too (``.satfinite``)."""
+"""The result above the largest finite value: the IEEE 754 result of the rounding mode; always infinity (as in NVIDIA's
+matrix units, even for RZ); or the largest finite value, for infinities too (``.satfinite``)."""
 
 OVERFLOWS: tuple[Overflow, ...] = ("ieee", "infinity", "saturate")
 
 
 def check_modes(rounding: str, overflow: str) -> None:
-    """Raise `UnsupportedInstructionError` unless both names exist."""
+    """Raise `UnsupportedInstructionError` unless both names are known."""
     if not isinstance(rounding, str) or rounding not in ROUNDINGS:
-        raise OptionError(
-            f"there is no rounding {shorten(rounding)}; the roundings are {', '.join(ROUNDINGS)}"
-        )
+        raise OptionError(f"there is no rounding {shorten(rounding)}; the roundings are {', '.join(ROUNDINGS)}")
     if not isinstance(overflow, str) or overflow not in OVERFLOWS:
-        raise OptionError(
-            f"there is no overflow rule {shorten(overflow)}; the rules are {', '.join(OVERFLOWS)}"
-        )
+        raise OptionError(f"there is no overflow rule {shorten(overflow)}; the rules are {', '.join(OVERFLOWS)}")
 
 
 NaNRule = Literal["ieee", "all_ones", "none"]
-"""Which patterns are NaN: all non-zero fractions under an all-ones exponent; the all-ones pattern; none."""
+"""The patterns that are NaN: non-zero fractions with an all-ones exponent; the all-ones pattern; none."""
 
 
 @drawn_by("formats")
 @dataclass(frozen=True, slots=True)
 class Format:
-    """One row of the table of formats: how many bits, what they mean, and who says so.
+    """An entry of the table of formats: the number of bits, their meaning, and the source.
 
-    A bit pattern of ``bits`` bits is, from the top: the sign (if any), ``exponent_bits`` of exponent,
-    ``fraction_bits`` of fraction, ``ignored_low_bits`` that the hardware does not look at (tf32 only).
-    Formats that do not fill ``bits`` (ue4m3) leave the topmost bits unread.
+    A bit pattern of ``bits`` bits consists, from the top, of the sign (if any), ``exponent_bits`` of exponent,
+    ``fraction_bits`` of fraction, and ``ignored_low_bits`` that the hardware ignores (tf32 only). In formats that do
+    not fill ``bits`` (ue4m3) the topmost bits are ignored.
 
     Parameters
     ----------
@@ -60,13 +56,13 @@ class Format:
     has_infinity : bool
     nan : {"ieee", "all_ones", "none"}
     has_zero : bool
-        ue8m0 alone has neither zero nor subnormals: its exponent field 0 is an ordinary one.
+        Only ue8m0 has neither zero nor subnormals: its exponent field 0 is an ordinary exponent.
     ignored_low_bits : int
         Bits below the fraction that the hardware ignores.
     canonical_nan : int
-        The pattern that an operation produces for NaN, -1 if the format has none.
+        The pattern that operations produce for NaN, -1 if the format has no NaN.
     source, status : str
-        Provenance of the row.
+        The provenance of the entry.
     """
 
     name: str
@@ -94,12 +90,12 @@ class Format:
 
     @property
     def mask(self) -> int:
-        """All ``bits`` of a pattern set."""
+        """The pattern with all ``bits`` set."""
         return (1 << self.bits) - 1
 
     @property
     def magnitude_bits(self) -> int:
-        """Bits of exponent and fraction together (floating point), where the sign bit stands."""
+        """The number of bits of exponent and fraction together (floating point): the position of the sign bit."""
         return self.exponent_bits + self.fraction_bits
 
     @property
@@ -113,19 +109,19 @@ class Format:
 
     @property
     def emin(self) -> int:
-        """Exponent of the smallest normal number; subnormals share it."""
+        """The exponent of the smallest normal number; subnormals share it."""
         return (1 if self.has_zero else 0) - self.bias
 
     @property
     def emax(self) -> int:
-        """Exponent of the largest finite number."""
+        """The exponent of the largest finite number."""
         fields = 1 << self.exponent_bits
         reserved = 2 if self.nan == "ieee" or not self.has_zero else 1
         return fields - reserved - self.bias
 
     @property
     def max_finite(self) -> int:
-        """Pattern of the largest finite number (floating point) or largest integer."""
+        """The pattern of the largest finite number (floating point) or the largest integer."""
         if not self.is_float:
             return self.mask >> (1 if self.signed else 0)
         fraction = (1 << self.fraction_bits) - 1
@@ -135,7 +131,7 @@ class Format:
 
     @property
     def infinity(self) -> int:
-        """Pattern of plus infinity; -1 if the format has none."""
+        """The pattern of plus infinity; -1 if the format has no infinity."""
         if not self.has_infinity:
             return -1
         return ((1 << self.exponent_bits) - 1) << (self.fraction_bits + self.ignored_low_bits)
@@ -154,13 +150,13 @@ class Format:
         """Raise `UnsupportedInstructionError` unless patterns are floating-point numbers."""
         if not self.is_float:
             raise OptionError(
-                f"{self.name} is not a floating-point format; wmma_emu.scalar.convert reaches integers too"
+                f"{self.name} is not a floating-point format; wmma_emu.scalar.convert also converts integers"
             )
 
     @property
     def storage(self) -> "np.dtype[np.unsignedinteger]":
         """The unsigned NumPy dtype that holds one unpacked pattern."""
-        import numpy as np  # here, so that the tables need none
+        import numpy as np  # imported late, so that the tables do not need NumPy
 
         width = next(w for w in (8, 16, 32, 64) if w >= self.bits)
         return np.dtype(f"u{width // 8}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which formats exist: one row each, with its source."""
+"""The table of formats: one entry each, with its source."""
 
 from wmma_emu.errors import UnknownNameError, shorten
 from wmma_emu.formats.spec import Format
@@ -25,10 +25,10 @@ def _integer(name: str, bits: int, signed: bool) -> Format:
 _ROWS = (
     _float("f64", 64, 11, 52, 1023, canonical_nan=0xFFF8_0000_0000_0000, source=_IEEE + _MEASURED_NAN),
     _float("f32", 32, 8, 23, 127, canonical_nan=0x7FFF_FFFF, source=_IEEE + _MEASURED_NAN),
-    # tf32 travels in float32 registers and arrays, whose low 13 bits the instructions ignore. So it has 32 bits here,
-    # not 19 and a conversion: no bit changes on the way in, a NaN whose payload lies in the ignored bits is the
-    # infinity that the chip sees, and packing is that of float32. e8m13, which Ada's FP8 unit keeps of a float32, has
-    # such bits too.
+    # tf32 is held in float32 registers and arrays, whose low 13 bits the instructions ignore. So the format has 32
+    # bits, not 19 with a conversion: inputs are unchanged, a NaN whose payload is in the ignored bits is the infinity
+    # that the chip reads, and packing works as for float32. e8m13, the part of a float32 that Ada's FP8 unit keeps,
+    # also has ignored bits.
     _float(
         "tf32",
         32,
@@ -86,16 +86,16 @@ FORMATS: dict[str, Format] = {row.name: row for row in _ROWS}
 FP8, FP6, FP4 = (
     tuple(row.name for row in _ROWS if row.is_float and row.signed and row.bits == bits) for bits in (8, 6, 4)
 )
-"""Names of the signed floating-point formats of eight, six and four bits."""
+"""The names of the signed floating-point formats of eight, six and four bits."""
 
 
 def format_of(name: "str | Format") -> Format:
-    """Look a format up by its PTX name; a `Format` is returned as it is.
+    """Look up a format by its PTX name; a `Format` is returned unchanged.
 
     Raises
     ------
     UnknownNameError
-        For a name that is not in the table; the message lists those that are.
+        If the name is not in the table; the message lists the names that are.
 
     Examples
     --------

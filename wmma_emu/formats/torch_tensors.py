@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Tensors of PyTorch as NumPy arrays and back, bit for bit; torch is there already, or nobody has a tensor."""
+"""Conversion between PyTorch tensors and NumPy arrays, bit for bit; torch is never imported: a tensor implies it."""
 
 import re
 import sys
@@ -12,14 +12,14 @@ from wmma_emu.errors import ArgumentError, BackendUnavailableError, shorten
 from wmma_emu.formats.extension_dtypes import fills_its_bytes, ml_dtype_of
 
 _INTEGERS = {1: "uint8", 2: "int16"}
-"""Integers of torch by their bytes, in which NumPy can have elements that it knows nothing of."""
+"""The torch integers by size in bytes, as which NumPy can read elements of dtypes that it lacks."""
 
 
 def read(tensor: Any, name: str) -> NDArray[Any]:
-    """Read a tensor of the host: the same memory, in the dtype of NumPy or ml_dtypes with the name of torch's.
+    """Read a host tensor: a view of its memory, in the dtype of NumPy or ml_dtypes with the same name as torch's.
 
-    Refused are tensors elsewhere, without data, sparse, quantised by torch, or packed, and those that want a gradient
-    while gradients are recorded. The message says what to write instead.
+    Tensors on other devices, without data, sparse, quantised by torch, or packed are rejected, and so are tensors that
+    require a gradient while gradients are recorded. The message gives the replacement.
     """
     _refuse(tensor, name)
     dtype = ml_dtype_of(name_of_dtype(tensor.dtype) or "")
@@ -32,15 +32,15 @@ def read(tensor: Any, name: str) -> NDArray[Any]:
     except (TypeError, RuntimeError) as error:  # fake tensors of a compiler, tensors within vmap
         raise ArgumentError(
             f"{name} is a torch {type(tensor).__name__} that NumPy cannot read: {shorten(error, str)}. Pass a tensor "
-            f"that has its numbers: outside torch.compile, torch.vmap and torch.func; of such a dtype that NumPy or "
-            "ml_dtypes has it"
+            f"that has data, outside torch.compile, torch.vmap and torch.func, with a dtype that NumPy or ml_dtypes "
+            "also has"
         ) from error
 
 
 def write(array: NDArray[Any]) -> Any:
-    """Make a tensor of a fresh array; formats that this torch has no dtype for come as uint8 patterns, one a byte.
+    """Return a tensor of a new array; formats without a dtype in this torch become uint8 patterns, one per byte.
 
-    Refused are integers that an old torch has not, such as the uint32 of registers.
+    Integers that an old torch lacks, such as the uint32 of registers, are rejected.
     """
     torch = sys.modules["torch"]
     array = np.require(array, requirements=["C", "W"])
@@ -52,12 +52,12 @@ def write(array: NDArray[Any]) -> Any:
         return torch.from_numpy(array)
     except TypeError as error:
         raise BackendUnavailableError(
-            f"torch {torch.__version__} has no {kind}; torch 2.3 and later have, or pass NumPy arrays: x.numpy()"
+            f"torch {torch.__version__} has no {kind}; use torch 2.3 or later, or pass NumPy arrays: x.numpy()"
         ) from error
 
 
 def respelled(message: str) -> str:
-    """Write conversions of NumPy arrays as those of tensors.
+    """Rewrite conversions of NumPy arrays in a message as conversions of tensors.
 
     Examples
     --------
@@ -69,7 +69,7 @@ def respelled(message: str) -> str:
 
 
 def name_of_dtype(given: object) -> str | None:
-    """The name of a dtype of torch, which NumPy or ml_dtypes may have too; None for what is no dtype of torch.
+    """Return the name of a torch dtype, which NumPy or ml_dtypes may have too; None for anything else.
 
     Examples
     --------
@@ -92,17 +92,17 @@ def _refuse(tensor: Any, name: str) -> None:
     elif tensor.is_quantized:
         what, fix = "is quantised by torch", f"pass {name}.int_repr(), its integers, or {name}.dequantize()"
     elif tensor.is_meta:
-        what, fix = "is on the device meta, where tensors have no numbers", "pass one that has data"
+        what, fix = "is on the device meta, where tensors have no data", "pass a tensor that has data"
     elif tensor.device.type != "cpu":
         what, fix = f"is on the device {tensor.device}", f"bring it to the host: {name}.detach().cpu()"
     elif tensor.requires_grad and torch.is_grad_enabled():
-        what = "requires a gradient, and through the emulator none is recorded"
+        what = "requires a gradient, and the emulator does not record gradients"
         fix = (
             f"pass {name}.detach(), or call it under torch.no_grad(); to train through it, write an autograd.Function "
             "(docs/how-to/use-with-pytorch.md)"
         )
     elif name_of_dtype(tensor.dtype) == "float4_e2m1fn_x2":
-        what = "is a tensor of torch.float4_e2m1fn_x2, two numbers a byte"
+        what = "is a tensor of torch.float4_e2m1fn_x2, two numbers per byte"
         fix = f"pass {name}.view(torch.uint8), packed along k, with {name.lower()}_format='e2m1'"
     if what:
         raise ArgumentError(f"{name} {what}; {fix}")

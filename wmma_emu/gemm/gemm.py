@@ -15,7 +15,7 @@ from wmma_emu.errors import ArgumentError, OptionError, shorten
 from wmma_emu.formats import FORMATS, Format, format_of
 from wmma_emu.formats.dtypes import DTYPE_NAMES, dtype_of, format_meant, formats_near
 from wmma_emu.formats.libraries import takes_tensors
-from wmma_emu.formats.room import require_room
+from wmma_emu.formats.memory_limit import require_memory
 from wmma_emu.gemm.accumulation import Accumulation
 from wmma_emu.gemm.dask_arrays import check_known, gemm_dask, is_dask
 from wmma_emu.gemm.epilogue import Epilogue, epilogue_of
@@ -282,7 +282,7 @@ def _by_panels(
 ) -> NDArray[Any]:
     product, step, k = accumulation.product, accumulation.step, a.shape[-1]
     item = format_of(accumulation.result_format).storage.itemsize
-    require_room(shape, max(item, epilogue.result.storage.itemsize), "D")
+    require_memory(shape, max(item, epilogue.result.storage.itemsize), "D")
     widest = max(product.a.storage.itemsize, product.b.storage.itemsize)
     size = panel_size(shape, k, step, item, widest, accumulation.is_sparse)
     d = np.empty(shape, dtype_of(epilogue.result))

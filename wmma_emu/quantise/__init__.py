@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Arrays to block-scaled formats and back: MXFP8, MXFP6, MXFP4, MXINT8, NVFP4, and the order of their scale factors."""
+"""Conversion to and from block-scaled formats: MXFP8, MXFP6, MXFP4, MXINT8, NVFP4; the order of scale factors."""
 
 from wmma_emu.first_use import on_first_use
 
-TYPE_CHECKING = False  # as typing has it
+TYPE_CHECKING = False  # not imported from typing, which is slow to import
 if TYPE_CHECKING:
     from wmma_emu.quantise.block_scaled import BlockScaled, dequantise, dequantize
     from wmma_emu.quantise.blocked import blocked_offset, from_blocked, to_blocked
@@ -36,5 +36,5 @@ _HOMES = {
 }  # fmt: skip
 """The module of every public name."""
 
-if not TYPE_CHECKING:  # type checkers know the names, and would take any other for one too
+if not TYPE_CHECKING:  # type checkers see the imports above; with __getattr__ they would accept any name
     __getattr__, __dir__ = on_first_use(__name__, __all__, _HOMES)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a block-scaled array is, and what its numbers are worth: element times scale, exactly."""
+"""Block-scaled arrays and their values: element times scale, exactly."""
 
 import numbers
 from dataclasses import dataclass, replace
@@ -28,16 +28,16 @@ class BlockScaled(Carrier):
     Parameters
     ----------
     elements : array
-        Of the element's dtype of ml_dtypes, int8 for MXINT8; the shape of the array, filled to whole blocks. A tensor
-        of torch, or an array of JAX, where one was quantised: then uint8 patterns, one a byte, of elements that the
-        library has no dtype for.
+        Elements in their dtype of ml_dtypes, int8 for MXINT8; the shape of the array, padded to whole blocks. If a
+        torch tensor or a JAX array was quantised, the elements are one too, with uint8 patterns, one per byte, for
+        elements without a dtype in the library.
     scales : array of float8_e8m0fnu, or of float8_e4m3fn (NVFP4)
-        One for each block, where the block is: the same shape, shorter along ``axis``.
+        One scale per block, at the position of the block: the same shape, but shorter along ``axis``.
     block_format : BlockFormat
     axis : int
-        The axis that blocks lie along, not negative.
+        The axis along which blocks extend, non-negative.
     tensor_scale : numpy.float32, optional
-        Of NVFP4: the second factor of every element.
+        NVFP4 only: the second factor of every element.
 
     Examples
     --------
@@ -59,11 +59,11 @@ class BlockScaled(Carrier):
 
     @property
     def library(self) -> Library | None:
-        """Whose arrays its elements and scales are; None for NumPy's."""
+        """The library of the elements and scales; None for NumPy."""
         return library_of(self.elements)
 
     def in_library(self, library: Library | None) -> Self:
-        """Return the same with arrays of torch or JAX, or of NumPy."""
+        """Return the same object with arrays of torch, JAX or NumPy."""
         if library == self.library:
             return self
         elements = from_bits(_element_patterns(self.elements, self.block_format), self.block_format.element)
@@ -72,18 +72,18 @@ class BlockScaled(Carrier):
 
     @property
     def element_bits(self) -> Bits:
-        """Patterns of the elements, uint8, one a byte."""
+        """The patterns of the elements as uint8, one per byte."""
         patterns = np.array(_element_patterns(self.elements, self.block_format))
         return in_library(patterns, self.library)  # type: ignore[no-any-return]
 
     @property
     def scale_bits(self) -> Bits:
-        """Patterns of the scale factors, uint8."""
+        """The patterns of the scale factors as uint8."""
         patterns = np.array(as_numpy(self.scales, "scales").view(np.uint8))
         return in_library(patterns, self.library)  # type: ignore[no-any-return]
 
     def dequantise(self, dtype: DTypeLike = np.float64) -> NDArray[Any]:
-        """Return what the elements are worth; see `dequantise`.
+        """Return the values of the elements; see `dequantise`.
 
         Examples
         --------
@@ -101,7 +101,7 @@ class BlockScaled(Carrier):
         )
 
     dequantize = dequantise
-    """`dequantise`, as it is spelt in America."""
+    """The American spelling of `dequantise`."""
 
     def blocked_scales(self) -> NDArray[Any]:
         """Return the scale factors in the order that GEMM libraries expect, blocks as columns; see `to_blocked`.
@@ -126,23 +126,22 @@ def dequantise(
     tensor_scale: object = None,
     dtype: DTypeLike = np.float64,
 ) -> NDArray[Any]:
-    """Multiply elements by their scale factors: exactly in float64, or rounded once, to nearest even, to another dtype.
+    """Multiply elements by their scale factors: exactly in float64, or rounded once to nearest even to another dtype.
 
     Parameters
     ----------
     elements : array
-        Of the element's dtype, or uint8 patterns, one a byte. Whole blocks along ``axis``.
+        Elements in their own dtype, or uint8 patterns, one per byte, in whole blocks along ``axis``.
     scales : array of float8_e8m0fnu, or of float8_e4m3fn (NVFP4)
-        Or uint8 patterns, of which ue4m3 (NVFP4) does not read the sign bit; as e4m3 nothing may be negative, -0
-        neither. The shape of the elements, one entry a block along ``axis``.
+        Scales in their own dtype, or uint8 patterns. ue4m3 (NVFP4) ignores the sign bit of patterns; numbers in e4m3
+        must not be negative, nor -0. The elements' shape, but with one entry per block along ``axis``.
     block_format : str or BlockFormat
     axis : int
     tensor_scale : float32, optional
-        Of NVFP4; 1.0 if it is left out.
+        NVFP4 only; 1.0 if omitted.
     dtype : dtype or str
-        A float that the package has a format of: float64, float32, bfloat16, float16, of any library, or its name
-        (``"bf16"``). What is too large becomes
-        infinite.
+        A float dtype of any library with a format in the package (float64, float32, bfloat16, float16), or its name
+        (``"bf16"``). Numbers that are too large become infinite.
 
     Returns
     -------
@@ -151,40 +150,40 @@ def dequantise(
     Raises
     ------
     FragmentMismatchError
-        For shapes that do not fit each other, other dtypes, and a tensor scale that is no float32.
+        If the shapes do not match, a dtype is not legal, or the tensor scale is not a float32 number.
     UnsupportedInstructionError
-        For a format that does not exist, or a tensor scale of one that has none.
+        If the format does not exist, or a tensor scale is passed for a format without one.
 
     Notes
     -----
-    An element has 7 significant bits at most, a scale of e4m3 4, a tensor scale 24: the products fit float64's 53, and
-    lie between 2**-160 and 2**143. A scale that is NaN makes its block NaN.
+    An element has at most 7 significant bits, an e4m3 scale 4, a tensor scale 24: the products fit in float64's 53
+    bits, and are between 2**-160 and 2**143. A NaN scale makes its block NaN.
 
     Examples
     --------
     >>> dequantise(np.full(32, 0x38, np.uint8), np.array([0x80], np.uint8), "mxfp8_e4m3")[:3]
     array([2., 2., 2.])
     """
-    row = block_format_of(block_format)
-    bits, words = _element_patterns(elements, row), to_bits(scales, row.scale, "scales")
-    place = axis_of(axis, bits.ndim)
-    blocks = split_blocks(bits, row, place, False)
-    by_block = _scales_of_blocks(words, blocks, place)
+    fmt = block_format_of(block_format)
+    bits, words = _element_patterns(elements, fmt), to_bits(scales, fmt.scale, "scales")
+    position = axis_of(axis, bits.ndim)
+    blocks = split_blocks(bits, fmt, position, False)
+    by_block = _scales_of_blocks(words, blocks, position)
     if tensor_scale is None:
         factor = 1.0
-    elif row.has_tensor_scale:
+    elif fmt.has_tensor_scale:
         factor = float(np.array(tensor_scale_bits(tensor_scale), np.uint32).view(np.float32))
     else:
-        raise OptionError(f"tensor_scale is of nvfp4; {row} has no second level of scaling")
-    values = _values_of(row.element)[blocks] * (2.0**row.element_exponent * factor)
-    return _as_dtype(join_blocks(values * _values_of(row.scale)[by_block][..., None], place), dtype)
+        raise OptionError(f"tensor_scale applies only to nvfp4; {fmt} has no second level of scaling")
+    values = _values_of(fmt.element)[blocks] * (2.0**fmt.element_exponent * factor)
+    return _as_dtype(join_blocks(values * _values_of(fmt.scale)[by_block][..., None], position), dtype)
 
 
 dequantize = dequantise
 
 
 def tensor_scale_bits(given: object) -> int:
-    """Read a second-level scale: the pattern of a positive, finite float32; float64 numbers are not rounded.
+    """Return the pattern of a second-level scale, a positive finite float32; float64 numbers are not rounded.
 
     Examples
     --------
@@ -193,17 +192,17 @@ def tensor_scale_bits(given: object) -> int:
     """
     value = number_of(given, "tensor_scale")
     if not 0 < value < np.inf:
-        raise ArgumentValueError(f"tensor_scale={shorten(given)} is no positive, finite number")
+        raise ArgumentValueError(f"tensor_scale={shorten(given)} is not a positive, finite number")
     word = encode(np.array([value]), format_of("f32"))
     if decode(word, format_of("f32"))[0] != value:
-        raise ArgumentValueError(f"tensor_scale={shorten(given)} is no float32; pass numpy.float32(...)")
+        raise ArgumentValueError(f"tensor_scale={shorten(given)} is not a float32 number; pass numpy.float32(...)")
     return int(word[0])
 
 
 def number_of(given: object, name: str) -> float:
-    """Read one number, or an array of shape (), that float64 holds exactly.
+    """Read one number, or an array of shape (), that float64 represents exactly.
 
-    Refused are text, bool, complex numbers, dates, and integers that float64 rounds.
+    Strings, bools, complex numbers, dates, and integers that float64 would round are rejected.
 
     Examples
     --------
@@ -215,32 +214,32 @@ def number_of(given: object, name: str) -> float:
         array = as_numpy(given, name)
         number = array.item() if array.ndim == 0 else given
     if isinstance(number, bool) or not isinstance(number, numbers.Real):
-        raise ArgumentError(f"{name}={shorten(given)} is no number; pass one, such as numpy.float32(0.5)")
+        raise ArgumentError(f"{name}={shorten(given)} is not a number; pass, for example, numpy.float32(0.5)")
     try:
         value = float(number)
     except OverflowError:
         value = np.inf
     if not np.isnan(value) and value != number:
-        raise ArgumentError(f"{name}={shorten(given)} is no float64; pass numpy.float32(...)")
+        raise ArgumentError(f"{name}={shorten(given)} is not a float64 number; pass numpy.float32(...)")
     return value
 
 
 @cache
 def _values_of(fmt: Format) -> NDArray[np.float64]:
-    """What every pattern of a narrow format is worth."""
+    """Return the value of every pattern of a narrow format."""
     return decode(np.arange(1 << fmt.bits, dtype=fmt.storage), fmt)
 
 
-def _element_patterns(elements: object, row: BlockFormat) -> Bits:
+def _element_patterns(elements: object, fmt: BlockFormat) -> Bits:
     given = as_numpy(elements, "elements")
-    if row.element.bits == 4 and given.dtype == np.uint8:
-        if (given > row.element.mask).any():
+    if fmt.element.bits == 4 and given.dtype == np.uint8:
+        if (given > fmt.element.mask).any():
             raise ArgumentValueError(
-                f"elements holds bytes above 0xf: {row} takes one element a byte; of packed ones, byte & 15 is the "
-                "first and byte >> 4 the second"
+                f"elements holds bytes above 0xf: {fmt} takes one element per byte; split packed bytes into byte & 15 "
+                "and byte >> 4, the first and the second element"
             )
         return given
-    return to_bits(elements, row.element, "elements")
+    return to_bits(elements, fmt.element, "elements")
 
 
 def _scales_of_blocks(words: Bits, blocks: Bits, axis: int) -> Bits:
@@ -255,7 +254,7 @@ def _as_dtype(values: NDArray[np.float64], dtype: DTypeLike) -> NDArray[Any]:
     fmt = format_meant(dtype)
     if fmt is None or not fmt.is_float or not fmt.signed:
         raise ArgumentError(
-            f"dtype={shorten(dtype)} is no float that numbers can be rounded to; pass f64, f32, bf16 or f16, "
+            f"dtype={shorten(dtype)} is not a float format that numbers can be rounded to; pass f64, f32, bf16 or f16, "
             f"{DTYPE_NAMES}{formats_near(dtype)}"
         )
     return values if fmt.name == "f64" else from_bits(encode(values, fmt), fmt)

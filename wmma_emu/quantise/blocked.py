@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""In which order GEMM libraries hold scale factors: tiles of 128 rows by 4 columns, 512 bytes each."""
+"""The order in which GEMM libraries store scale factors: tiles of 128 rows by 4 columns, 512 bytes each."""
 
 from typing import Any
 
@@ -17,27 +17,27 @@ _TILE = _ROWS * _COLUMNS
 
 @takes_tensors
 def to_blocked(scales: object) -> NDArray[Any]:
-    """Bring scale factors into the blocked order, as cuBLAS, CUTLASS, cuDNN and torchao expect it.
+    """Arrange scale factors in the blocked order that cuBLAS, CUTLASS, cuDNN and torchao expect.
 
     Parameters
     ----------
     scales : array of one-byte elements, shape (..., rows, columns)
-        float8_e8m0fnu, float8_e4m3fn or uint8. Rows are those of A, or columns of B; columns the blocks along k.
+        float8_e8m0fnu, float8_e4m3fn or uint8. Rows are rows of A or columns of B; columns are blocks along k.
 
     Returns
     -------
     array of the same dtype, shape (..., size)
-        A new array; ``size`` is a multiple of 512. What fills the tiles are zero bytes.
+        A new array; ``size`` is a multiple of 512. Tiles are padded with zero bytes.
 
     Raises
     ------
     FragmentMismatchError
-        For fewer than two axes, or wider elements.
+        If there are fewer than two axes, or the elements are wider than a byte.
 
     Notes
     -----
     cuBLAS 13 documentation, 1D block scaling factors layout; CUTLASS, ``Sm1xxBlockScaledConfig``; torchao,
-    ``to_blocked``. Tiles follow each other along the columns first. See `blocked_offset`.
+    ``to_blocked``. Tiles are ordered along the columns first. See `blocked_offset`.
 
     Examples
     --------
@@ -48,9 +48,9 @@ def to_blocked(scales: object) -> NDArray[Any]:
     given = as_numpy(scales, "scales")
     if given.ndim < 2 or given.dtype.itemsize != 1:
         raise ShapeError(
-            "scales of shape (..., rows, columns) with one byte each are wanted, "
+            "expected scales of shape (..., rows, columns) with one byte each, "
             f"not {shorten(given.dtype, str)} of shape {given.shape}"
-            + ("; scales[None] is one row" if given.ndim == 1 else "")
+            + ("; for one row, pass scales[None]" if given.ndim == 1 else "")
         )
     *batch, rows, columns = given.shape
     down, across = -(-rows // _ROWS), -(-columns // _COLUMNS)
@@ -64,13 +64,13 @@ def to_blocked(scales: object) -> NDArray[Any]:
 
 @takes_tensors
 def from_blocked(data: object, rows: int, columns: int) -> NDArray[Any]:
-    """Bring scale factors back from the blocked order: the inverse of `to_blocked`.
+    """Restore scale factors from the blocked order: the inverse of `to_blocked`.
 
     Parameters
     ----------
     data : array of one-byte elements, shape (..., size)
     rows, columns : int
-        How many there are; the rest of the tiles is dropped.
+        The numbers of rows and columns; the padding of the tiles is dropped.
 
     Returns
     -------
@@ -79,7 +79,7 @@ def from_blocked(data: object, rows: int, columns: int) -> NDArray[Any]:
     Raises
     ------
     FragmentMismatchError
-        If the size is not that of so many tiles.
+        If the size does not match the number of tiles.
 
     Examples
     --------
@@ -92,7 +92,7 @@ def from_blocked(data: object, rows: int, columns: int) -> NDArray[Any]:
     if given.ndim < 1 or given.dtype.itemsize != 1 or given.shape[-1] != down * across * _TILE:
         raise ShapeError(
             f"{rows} rows and {columns} columns of scales fill {down} * {across} tiles, {down * across * _TILE} bytes: "
-            f"so many entries of one byte are wanted, not {shorten(given.dtype, str)} of shape {given.shape}"
+            f"expected that many one-byte entries, not {shorten(given.dtype, str)} of shape {given.shape}"
         )
     batch = given.shape[:-1]
     split = np.ascontiguousarray(given).view(np.uint8).reshape(*batch, down, across, _LANES, _GROUPS, _COLUMNS)
@@ -102,13 +102,13 @@ def from_blocked(data: object, rows: int, columns: int) -> NDArray[Any]:
 
 
 def blocked_offset(row: object, column: object, columns: int) -> NDArray[np.int64]:
-    """Say where the blocked order has a scale factor: its offset in bytes.
+    """Return the offset in bytes of a scale factor in the blocked order.
 
     Parameters
     ----------
     row, column : int, or integer arrays that broadcast together
     columns : int
-        How many columns of scales there are.
+        The number of columns of scales.
 
     Returns
     -------
@@ -119,9 +119,9 @@ def blocked_offset(row: object, column: object, columns: int) -> NDArray[np.int6
     Raises
     ------
     FragmentMismatchError
-        For what are no integers, and for shapes that do not broadcast.
+        If the arguments are not integers, or their shapes do not broadcast.
     OutOfBoundsError
-        For negative rows, columns outside, and offsets beyond 64 bits.
+        If a row is negative, a column is out of range, or an offset exceeds 64 bits.
 
     Examples
     --------
@@ -132,7 +132,7 @@ def blocked_offset(row: object, column: object, columns: int) -> NDArray[np.int6
         r, c = np.broadcast_arrays(_indices(row, "row"), _indices(column, "column"))
     except ValueError:
         raise ShapeError(
-            f"row={shorten(row)} and column={shorten(column)} do not broadcast; row[:, None] beside column makes a grid"
+            f"row={shorten(row)} and column={shorten(column)} do not broadcast; row[:, None] with column makes a grid"
         ) from None
     across = -(-_size(columns, "columns") // _COLUMNS)
     if (r < 0).any() or (c < 0).any() or (c >= columns).any():
@@ -140,7 +140,7 @@ def blocked_offset(row: object, column: object, columns: int) -> NDArray[np.int6
             f"rows start at 0, and columns are 0 to {columns - 1}; row={shorten(row)}, column={shorten(column)}"
         )
     if (r > (np.iinfo(np.int64).max // _TILE // max(across, 1) - 1) * _ROWS).any():
-        raise OutOfBoundsError(f"row={shorten(row)} has an offset that no 64-bit integer holds")
+        raise OutOfBoundsError(f"row={shorten(row)} has an offset that does not fit in a 64-bit integer")
     tile = r // _ROWS * across + c // _COLUMNS
     offset: NDArray[np.int64] = tile * _TILE + r % _LANES * 16 + r % _ROWS // _LANES * 4 + c % _COLUMNS
     return offset
@@ -149,12 +149,12 @@ def blocked_offset(row: object, column: object, columns: int) -> NDArray[np.int6
 def _indices(given: object, name: str) -> NDArray[np.int64]:
     array = np.asarray(given)
     if array.dtype.kind not in "iu":
-        raise ArgumentError(f"{name}={shorten(given)} is no integer, nor an array of them")
+        raise ArgumentError(f"{name}={shorten(given)} is neither an integer nor an array of integers")
     return array.astype(np.int64)
 
 
 def _size(given: object, name: str) -> int:
     size = integer_of(given)
     if size is None or size < 0:
-        raise ArgumentValueError(f"{name}={shorten(given)} is no number of {name}")
+        raise ArgumentValueError(f"{name}={shorten(given)} is not a number of {name}")
     return size

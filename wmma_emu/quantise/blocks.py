@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Where the blocks of an array are: along one axis, consecutive elements, the last one whole or filled with zeros."""
+"""The blocks of an array: consecutive elements along one axis, the last block complete or padded with zeros."""
 
 from typing import Any
 
@@ -22,14 +22,14 @@ def axis_of(axis: object, ndim: int, name: str = "axis") -> int:
     given = integer_of(axis)
     if given is None or not -ndim <= given < ndim:
         have = f"the {ndim} axes are {-ndim} to {ndim - 1}" if ndim else "an array without axes has no blocks"
-        raise ArgumentValueError(f"{name}={shorten(axis)} is no axis of the array; {have}")
+        raise ArgumentValueError(f"{name}={shorten(axis)} is not an axis of the array; {have}")
     return given % ndim
 
 
-def split_blocks(array: NDArray[Any], row: BlockFormat, axis: int, pad: bool) -> NDArray[Any]:
-    """Bring the blocks of an axis to the end: shape (..., blocks, block size), the other axes in their order.
+def split_blocks(array: NDArray[Any], fmt: BlockFormat, axis: int, pad: bool) -> NDArray[Any]:
+    """Move the blocks of an axis to the end: shape (..., blocks, block size), the other axes in their order.
 
-    A last block that is short is filled with zero patterns if ``pad`` says so, and refused otherwise.
+    A short last block is filled with zero patterns if ``pad`` is true, and rejected otherwise.
 
     Examples
     --------
@@ -39,19 +39,19 @@ def split_blocks(array: NDArray[Any], row: BlockFormat, axis: int, pad: bool) ->
     """
     last = np.moveaxis(array, axis, -1)
     length = last.shape[-1]
-    missing = -length % row.block
+    missing = -length % fmt.block
     if missing and not pad:
         raise ShapeError(
-            f"axis {axis} has {length} elements, and {row} has blocks of {row.block}; "
-            f"pass pad=True to fill the last block with {missing} zeros, or slice to {length - length % row.block}"
+            f"axis {axis} has {length} elements, and {fmt} has blocks of {fmt.block}; "
+            f"pass pad=True to fill the last block with {missing} zeros, or slice to {length - length % fmt.block}"
         )
     if missing:
         last = np.concatenate([last, np.zeros((*last.shape[:-1], missing), last.dtype)], axis=-1)
-    return last.reshape(*last.shape[:-1], (length + missing) // row.block, row.block)
+    return last.reshape(*last.shape[:-1], (length + missing) // fmt.block, fmt.block)
 
 
 def join_blocks(blocks: NDArray[Any], axis: int) -> NDArray[Any]:
-    """Put blocks back along an axis: the inverse of `split_blocks`.
+    """Join blocks along an axis: the inverse of `split_blocks`.
 
     Examples
     --------

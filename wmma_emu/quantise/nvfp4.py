@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""NVFP4: which float32 scales a tensor, which e4m3 each block, and what elements are then; one function a recipe."""
+"""NVFP4: the float32 scale of a tensor, the e4m3 scale of each block, and the elements; one function per recipe."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -20,8 +20,9 @@ _RANGE_F32 = 0x4528_0000
 
 
 class TensorScale(NamedTuple):
-    """The second level: what elements and block scales are multiplied by, and what the recipe divides by, as float32
-    patterns. They are each other's reciprocals, rounded; of most recipes only the first counts.
+    """The second-level scale as float32 patterns: the factor of elements and block scales, and the recipe's divisor.
+
+    Each is the rounded reciprocal of the other; most recipes use only the first.
     """
 
     decode: int
@@ -58,12 +59,12 @@ def tensor_scale_of(amax: Bits, source: Format, rule: str) -> TensorScale:
 
 
 def scale_blocks(
-    x: Bits, amax: Bits, source: Format, scale: TensorScale, row: BlockFormat, rule: str, rounding: Rounding
+    x: Bits, amax: Bits, source: Format, scale: TensorScale, fmt: BlockFormat, rule: str, rounding: Rounding
 ) -> tuple[Bits, Bits]:
-    """Return the block scales and the elements of blocks, by a rule of NVFP4.
+    """Return the block scales and the elements of blocks according to an NVFP4 rule.
 
-    Blocks are finite patterns of ``source``, shape (blocks, 16), and ``amax`` the largest magnitude of each. The scales
-    are patterns of e4m3, not negative. ``rounding`` is of the elements; everything else is rounded to nearest even.
+    Blocks are finite patterns of ``source``, shape (blocks, 16), and ``amax`` is the largest magnitude of each. The
+    scales are non-negative e4m3 patterns. ``rounding`` applies to the elements; other steps round to nearest even.
 
     Examples
     --------
@@ -75,13 +76,13 @@ def scale_blocks(
     ([56], [7, 13, 1])
     """
     if rule == "rne":
-        return _rne(x, amax, source, scale, row, rounding)
+        return _rne(x, amax, source, scale, fmt, rounding)
     scales, scaled = _IN_FLOAT32[rule](convert(x, source, _F32), convert(amax, source, _F32), scale)
-    return scales, convert(scaled, _F32, row.element, rounding, "saturate")
+    return scales, convert(scaled, _F32, fmt.element, rounding, "saturate")
 
 
 def _rne(
-    x: Bits, amax: Bits, source: Format, scale: TensorScale, row: BlockFormat, rounding: Rounding
+    x: Bits, amax: Bits, source: Format, scale: TensorScale, fmt: BlockFormat, rounding: Rounding
 ) -> tuple[Bits, Bits]:
     t = unpack(_word(scale.decode), _F32)
     whole, last = t.significand[0], t.exponent[0] - _F32.fraction_bits
@@ -94,7 +95,7 @@ def _rne(
     u = unpack(x, source)
     u = u._replace(significand=np.where(s.significand[:, None] == 0, 0, u.significand))
     places = u.exponent - source.fraction_bits
-    return scales, _quotient(u.sign, u.significand, places, divisor, exponent, row.element, rounding)
+    return scales, _quotient(u.sign, u.significand, places, divisor, exponent, fmt.element, rounding)
 
 
 def _torchao(x: Bits, amax: Bits, scale: TensorScale) -> tuple[Bits, Bits]:
@@ -117,9 +118,9 @@ def _division(x: Bits, amax: Bits, scale: TensorScale) -> tuple[Bits, Bits]:
 
 
 def _clamped_scales(sixth: Bits, scale: TensorScale) -> Bits:
-    """Block scales as torchao makes them of a sixth of the largest: nothing below the smallest normal number."""
+    """Return torchao's block scales for a sixth of the largest magnitude, at least the smallest normal number."""
     quotient = div(sixth, _word(scale.decode), _F32)
-    wanted = np.where(sixth == 0, 0, quotient)  # 0 / 0 where the tensor's scale is zero too
+    wanted = np.where(sixth == 0, 0, quotient)  # 0 / 0 if the tensor scale is also zero
     return convert(np.maximum(wanted, _TINY_E4M3).astype(np.uint32), _F32, _E4M3, "RNE", "saturate")
 
 
@@ -137,10 +138,10 @@ _IN_FLOAT32: dict[str, Callable[[Bits, Bits, TensorScale], tuple[Bits, Bits]]] =
     "division": _division,
     "transformer_engine": _transformer_engine,
 }
-"""From the numbers of blocks and the largest of each, in float32, to block scales and scaled numbers."""
+"""A function from the float32 numbers of blocks and their largest magnitudes to block scales and scaled numbers."""
 
 FLOAT32_RULES = tuple(_IN_FLOAT32)
-"""The rules that compute in float32, which takes inputs that float32 holds."""
+"""The rules that compute in float32; their inputs must be float32 numbers."""
 
 
 def _quotient(
@@ -152,9 +153,9 @@ def _quotient(
     target: Format,
     rounding: Rounding = "RNE",
 ) -> Bits:
-    """Divide integers with exponents of two exactly, and round once; what is too large saturates."""
-    # The dividend is moved up to 61 bits. No divisor has more than 28, so that the quotient has more than 32 bits,
-    # and whether anything remains is all that rounding to 24 bits or fewer needs to know of the rest.
+    """Divide integers with binary exponents exactly and round once; quotients that are too large saturate."""
+    # The dividend is shifted up to 61 bits. Divisors have at most 28 bits, so the quotient has more than 32, and
+    # rounding it to 24 bits or fewer depends only on whether the remainder is zero.
     places = np.where(significand == 0, 0, 61 - bit_length(significand))
     dividend = significand << places
     whole = dividend // divisor
@@ -172,5 +173,5 @@ def _is_zero(single: Bits) -> NDArray[np.bool_]:
 
 
 def reciprocal(pattern: int) -> int:
-    """1 / x in float32; the largest number where that is infinite."""
+    """Return 1 / x in float32, or the largest number if that is infinite."""
     return min(int(div(_word(_ONE), _word(pattern), _F32)[0]), _MAX_F32)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""From arrays to block-scaled formats: one scale factor a block, elements rounded once."""
+"""Quantisation of arrays to block-scaled formats: one scale factor per block, elements rounded once."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ from wmma_emu.quantise.spec import BlockFormat
 from wmma_emu.quantise.table import block_format_of, scale_rule_of
 
 _BLOCKS_AT_ONCE = 1 << 14
-"""Temporaries take some hundred bytes an element."""
+"""The number of blocks per step: temporaries take about a hundred bytes per element."""
 
 
 @takes_tensors
@@ -38,33 +38,34 @@ def quantise(
     tensor_scale: object = None,
     tensor_amax: object = None,
 ) -> BlockScaled:
-    """Quantise an array to a block-scaled format, bit for bit as its definition says.
+    """Quantise an array to a block-scaled format, bit for bit according to its definition.
 
     Parameters
     ----------
     x : array of float64, float32, bfloat16, float16 or a narrower float
-        Of NumPy, PyTorch (on the CPU) or JAX, or anything with ``__array__`` or DLPack. Read as bits: no value is
-        changed before it is quantised.
+        An array of NumPy, PyTorch (on the CPU) or JAX, or an object with ``__array__`` or DLPack. It is read as bits:
+        values are not changed before they are quantised.
     block_format : str or BlockFormat
         ``"mxfp8_e4m3"``, ``"mxfp8_e5m2"``, ``"mxfp6_e3m2"``, ``"mxfp6_e2m3"``, ``"mxfp4_e2m1"``, ``"mxint8"`` or
         ``"nvfp4"``.
     axis : int
-        The axis that blocks lie along: that of k, of a matrix product.
+        The axis along which blocks extend: k in a matrix product.
     rule : str, optional
-        How scale factors are made, a name of `SCALE_RULES`, in capitals or not, whose rows have the definitions:
-        ``"floor"`` (the default; OCP), ``"ceil"``, ``"rceil"``, ``"even"``, ``"rne"``; of NVFP4 ``"rne"`` (the
-        default), ``"torchao"``, ``"torchao_cuda"``, ``"division"``, ``"transformer_engine"``.
+        The rule for scale factors, the name of an entry of `SCALE_RULES` in any case; the entries have the
+        definitions: ``"floor"`` (the default; OCP), ``"ceil"``, ``"rceil"``, ``"even"``, ``"rne"``; for NVFP4
+        ``"rne"`` (the default), ``"torchao"``, ``"torchao_cuda"``, ``"division"``, ``"transformer_engine"``.
     rounding : {"RNE", "RZ", "RD", "RU", "RNA", "odd"}
-        Of the elements.
+        The rounding of the elements.
     pad : bool
-        Whether a short last block is filled with zeros, which the result then has too. Otherwise it is refused.
+        Whether to fill a short last block with zeros, which the result then includes. Otherwise it is rejected.
     symmetric : bool
-        Of MXINT8: whether -127 is the smallest element. False admits -128, whose value -2.0 has no counterpart.
+        MXINT8 only: whether -127 is the smallest element. False allows -128, whose value -2.0 has no positive
+        counterpart.
     tensor_scale : float32, optional
-        Of NVFP4: the second-level scale, as calibrated; 1.0 for none. ``"transformer_engine"`` then has the rounded
-        reciprocal of it for E.
+        NVFP4 only: a calibrated second-level scale; 1.0 for none. E in ``"transformer_engine"`` is then its rounded
+        reciprocal.
     tensor_amax : float, optional
-        Of NVFP4: the largest magnitude to reckon with, instead of that of ``x``.
+        NVFP4 only: the largest magnitude to assume, instead of the largest of ``x``.
 
     Returns
     -------
@@ -75,21 +76,21 @@ def quantise(
     Raises
     ------
     FragmentMismatchError
-        For what is no array of floats, an axis that is none, a short last block.
+        If ``x`` is not an array of floats, the axis does not exist, or the last block is short.
     UnsupportedInstructionError
-        For names that do not exist, and options that the format does not have.
+        If a name does not exist, or the format does not support an option.
 
     Notes
     -----
-    Dividing by a power of two changes exponents alone, so that elements are rounded once; the quotients of NVFP4 are of
-    integers, or rounded to float32 where a recipe says so. Elements saturate: the largest of their sign stands for what
-    is too large (OCP Microscaling Formats 1.0, section 6.3).
+    Division by a power of two changes only exponents, so elements are rounded once; NVFP4 quotients are exact quotients
+    of integers, or rounded to float32 if the recipe does so. Elements saturate: numbers that are too large become the
+    largest element of their sign (OCP Microscaling Formats 1.0, section 6.3).
 
-    Zeros keep their sign, but for MXINT8, which has one zero. A block of zeros gets the scale 2**-127 (byte 0; NVFP4:
-    what the rule makes of 0). Subnormal numbers are numbers like others. A block in which anything is NaN or infinite
-    gets the scale NaN (0xFF; ue4m3 0x7F), and elements as conversions make of NaN: NaN, in e2m1, e3m2 and e2m3 the
-    largest number, in MXINT8 0. The OCP specification leaves this open. Other blocks do not notice, nor does the tensor
-    scale. A scale that would be above 2**127 is 2**127; microxcaling has NaN there.
+    Zeros keep their sign, except in MXINT8, which has one zero. A block of zeros gets the scale 2**-127 (byte 0; in
+    NVFP4 the rule's scale for 0). Subnormal numbers are not flushed. A block with a NaN or an infinity gets the scale
+    NaN (0xFF; ue4m3 0x7F) and the elements to which conversions turn NaN: NaN; the largest number in e2m1, e3m2 and
+    e2m3; 0 in MXINT8. The OCP specification leaves this open. Other blocks and the tensor scale are not affected. A
+    scale that would exceed 2**127 is 2**127; microxcaling uses NaN.
 
     Examples
     --------
@@ -100,24 +101,24 @@ def quantise(
     >>> q.dequantise()[0, :4].tolist()
     [1.0, -0.3125, 448.0, 0.0]
     """
-    row = block_format_of(block_format)
-    named = scale_rule_of(rule, row).name
+    fmt = block_format_of(block_format)
+    named = scale_rule_of(rule, fmt).name
     check_modes(rounding, "saturate")
     _check_flag("pad", pad)
     _check_flag("symmetric", symmetric)
-    _check_options(row, symmetric, tensor_scale, tensor_amax)
-    bits, source = _read(x, row, named)
-    place = axis_of(axis, bits.ndim)
-    blocks = split_blocks(bits, row, place, pad)
-    flat = blocks.reshape(-1, row.block)
+    _check_options(fmt, symmetric, tensor_scale, tensor_amax)
+    bits, source = _read(x, fmt, named)
+    position = axis_of(axis, bits.ndim)
+    blocks = split_blocks(bits, fmt, position, pad)
+    flat = blocks.reshape(-1, fmt.block)
     amax = (flat & source.storage.type(source.mask & ~source.sign_mask)).max(axis=-1)
-    scale = _tensor_scale(amax, source, row, named, tensor_scale, tensor_amax)
-    scales, elements = _in_pieces(flat, amax, source, scale, row, named, rounding, symmetric)
+    scale = _tensor_scale(amax, source, fmt, named, tensor_scale, tensor_amax)
+    scales, elements = _in_pieces(flat, amax, source, scale, fmt, named, rounding, symmetric)
     return BlockScaled(
-        from_bits(join_blocks(elements.reshape(blocks.shape), place), row.element),
-        _scale_array(np.moveaxis(scales.reshape(blocks.shape[:-1]), -1, place), row),
-        row,
-        place,
+        from_bits(join_blocks(elements.reshape(blocks.shape), position), fmt.element),
+        _scale_array(np.moveaxis(scales.reshape(blocks.shape[:-1]), -1, position), fmt),
+        fmt,
+        position,
         None if scale is None else np.uint32(scale.decode).view(np.float32),
     )
 
@@ -130,37 +131,37 @@ def _check_flag(name: str, given: object) -> None:
         raise OptionError(f"{name}={shorten(given)} is neither True nor False")
 
 
-def _check_options(row: BlockFormat, symmetric: bool, tensor_scale: object, tensor_amax: object) -> None:
-    if not symmetric and row.element.is_float:
+def _check_options(fmt: BlockFormat, symmetric: bool, tensor_scale: object, tensor_amax: object) -> None:
+    if not symmetric and fmt.element.is_float:
         raise OptionError(
-            f"symmetric=False is of mxint8, whose elements are integers; {row} has as many negative ones as positive"
+            f"symmetric=False applies only to mxint8, whose elements are integers; {fmt} is always symmetric"
         )
     given = [name for name, x in (("tensor_scale", tensor_scale), ("tensor_amax", tensor_amax)) if x is not None]
-    if given and not row.has_tensor_scale:
-        raise OptionError(f"{given[0]} is of nvfp4; {row} has no second level of scaling")
+    if given and not fmt.has_tensor_scale:
+        raise OptionError(f"{given[0]} applies only to nvfp4; {fmt} has no second level of scaling")
     if len(given) == 2:
-        raise OptionError("tensor_scale and tensor_amax say the same twice; pass one of them")
+        raise OptionError("tensor_scale and tensor_amax both set the second-level scale; pass one of them")
 
 
-def _read(x: object, row: BlockFormat, rule: str) -> tuple[Bits, Format]:
+def _read(x: object, fmt: BlockFormat, rule: str) -> tuple[Bits, Format]:
     given = as_numpy(x, "x")
     source = format_of_dtype(given.dtype)
     if source is None or not source.is_float or not source.signed:
         raise ArgumentError(
             f"quantise takes floating-point numbers, not an array of {shorten(given.dtype, str)}; "
-            "pass x.astype(numpy.float32), or float64, where that is exact"
+            "pass x.astype(numpy.float32), or float64, if that is exact"
         )
     if rule in FLOAT32_RULES and source.name == "f64":
         raise OptionError(
-            f"rule={rule!r} of {row} computes in float32, and x is float64; pass x.astype(numpy.float32), or rule='rne'"
+            f"rule={rule!r} computes in float32, and x is float64; pass x.astype(numpy.float32), or rule='rne'"
         )
     return to_bits(given, source, "x"), source
 
 
 def _tensor_scale(
-    amax: Bits, source: Format, row: BlockFormat, rule: str, tensor_scale: object, tensor_amax: object
+    amax: Bits, source: Format, fmt: BlockFormat, rule: str, tensor_scale: object, tensor_amax: object
 ) -> TensorScale | None:
-    if not row.has_tensor_scale:
+    if not fmt.has_tensor_scale:
         return None
     if tensor_scale is not None:
         decode = tensor_scale_bits(tensor_scale)
@@ -174,12 +175,13 @@ def _tensor_scale(
 def _amax_bits(given: object, rule: str) -> Bits:
     value = np.float64(number_of(given, "tensor_amax"))
     if not 0 <= value < np.inf:
-        raise ArgumentValueError(f"tensor_amax={shorten(given)} is no finite magnitude; pass max(abs(x))")
+        raise ArgumentValueError(f"tensor_amax={shorten(given)} is not a finite magnitude; pass max(abs(x))")
     with np.errstate(over="ignore"):
         inexact = np.float64(np.float32(value)) != value
     if rule in FLOAT32_RULES and inexact:
         raise ArgumentValueError(
-            f"tensor_amax={shorten(given)} is no float32, in which rule={rule!r} computes; pass numpy.float32(...)"
+            f"tensor_amax={shorten(given)} is not a float32 number, in which rule={rule!r} computes; pass "
+            "numpy.float32(...)"
         )
     return np.atleast_1d(value).view(np.uint64)
 
@@ -189,34 +191,34 @@ def _in_pieces(
     amax: Bits,
     source: Format,
     scale: TensorScale | None,
-    row: BlockFormat,
+    fmt: BlockFormat,
     rule: str,
     rounding: Rounding,
     symmetric: bool,
 ) -> tuple[Bits, Bits]:
-    scales, elements = np.empty(len(flat), np.uint8), np.empty(flat.shape, row.element.storage)
+    scales, elements = np.empty(len(flat), np.uint8), np.empty(flat.shape, fmt.element.storage)
     for start in range(0, len(flat), _BLOCKS_AT_ONCE):
         piece = slice(start, start + _BLOCKS_AT_ONCE)
         x, largest = flat[piece], amax[piece]
         special = largest > source.max_finite
         x, largest = np.where(special[:, None], 0, x).astype(x.dtype), np.where(special, 0, largest).astype(x.dtype)
         if scale is None:
-            made = _scale_by_powers(x, largest, source, row, rule, rounding, symmetric)
+            made = _scale_by_powers(x, largest, source, fmt, rule, rounding, symmetric)
         else:
-            made = scale_blocks(x, largest, source, scale, row, rule, rounding)
-        scales[piece] = np.where(special, row.scale.canonical_nan, made[0])
-        elements[piece] = np.where(special[:, None], nan_element(row), made[1])
+            made = scale_blocks(x, largest, source, scale, fmt, rule, rounding)
+        scales[piece] = np.where(special, fmt.scale.canonical_nan, made[0])
+        elements[piece] = np.where(special[:, None], nan_element(fmt), made[1])
     return scales, elements
 
 
 def _scale_by_powers(
-    x: Bits, amax: Bits, source: Format, row: BlockFormat, rule: str, rounding: Rounding, symmetric: bool
+    x: Bits, amax: Bits, source: Format, fmt: BlockFormat, rule: str, rounding: Rounding, symmetric: bool
 ) -> tuple[Bits, Bits]:
-    exponents = scale_exponents(amax, source, row, rule)
-    elements = round_elements(unpack(x, source), source, exponents[:, None], row, rounding, symmetric)
+    exponents = scale_exponents(amax, source, fmt, rule)
+    elements = round_elements(unpack(x, source), source, exponents[:, None], fmt, rounding, symmetric)
     return (exponents + MAX_SCALE_EXPONENT).astype(np.uint8), elements
 
 
-def _scale_array(scales: Bits, row: BlockFormat) -> NDArray[Any]:
-    # ue4m3 is what the unit reads of a byte of e4m3, which is what libraries hold.
-    return np.ascontiguousarray(scales).view(dtype_of("e4m3" if row.scale.name == "ue4m3" else row.scale))
+def _scale_array(scales: Bits, fmt: BlockFormat) -> NDArray[Any]:
+    # Libraries store e4m3 bytes; the unit reads them as ue4m3, without the sign bit.
+    return np.ascontiguousarray(scales).view(dtype_of("e4m3" if fmt.scale.name == "ue4m3" else fmt.scale))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a block-scaled format is, and what a scale rule: one frozen row each."""
+"""The definitions of a block-scaled format and of a scale rule: one frozen entry each."""
 
 from dataclasses import dataclass
 
@@ -11,26 +11,27 @@ from wmma_emu.formats import Format, decode
 
 @dataclass(frozen=True, slots=True)
 class BlockFormat(Sourced):
-    """One row of the table of block-scaled formats: blocks of narrow elements, each block with a scale factor.
+    """An entry of the table of block-scaled formats: blocks of narrow elements, each with a scale factor.
 
     Parameters
     ----------
     name : str
         ``"mxfp8_e4m3"``.
     element : Format
-        What the patterns of the elements mean.
+        The format of the elements.
     element_exponent : int
-        An element is worth its format's value times ``2**element_exponent``: 0, and -6 for MXINT8.
+        The exponent of a constant factor: an element's value is its format's value times ``2**element_exponent``. It
+        is 0, but -6 for MXINT8.
     block : int
-        Consecutive elements that share a scale factor.
+        The number of consecutive elements that share a scale factor.
     scale : Format
         ue8m0, or ue4m3.
     max_exponent : int
-        Of the largest power of two that an element reaches: ``emax`` of the OCP specification.
+        The exponent of the largest power of two among the elements: ``emax`` in the OCP specification.
     kept_bits : int
-        Fraction bits of the largest elements: what the rule ``"even"`` rounds to.
+        The fraction bits of the largest elements, to which the rule ``"even"`` rounds.
     has_tensor_scale : bool
-        Whether a float32 that all blocks share is a second factor.
+        Whether a float32 shared by all blocks is a second factor.
     evidence : Evidence
     """
 
@@ -55,20 +56,20 @@ class BlockFormat(Sourced):
 
     @property
     def bits_per_element(self) -> float:
-        """Storage: an element's bits, and its share of the scale factor's."""
+        """The storage per element in bits, including its share of the scale factor."""
         return self.element.bits + 8 / self.block
 
 
 @dataclass(frozen=True, slots=True)
 class ScaleRule(Sourced):
-    """One row of the table of scale rules: how a block's largest magnitude becomes its scale factor.
+    """An entry of the table of scale rules, from the largest magnitude of a block to its scale factor.
 
     Parameters
     ----------
     name : str
         ``"floor"``.
     scale : str
-        The format of the scale factors that it makes: ``"ue8m0"``, ``"ue4m3"``.
+        The format of the scale factors: ``"ue8m0"``, ``"ue4m3"``.
     definition : str
         The exact arithmetic. ``amax`` is the largest magnitude in the block, ``emax`` and ``max`` are the exponent of
         the largest power of two and the largest value of the elements.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which block-scaled formats exist, and by which rules their scale factors are made: one row each, with its source."""
+"""The tables of block-scaled formats and of the rules for their scale factors: one entry each, with its source."""
 
 from functools import partial
 
@@ -34,7 +34,7 @@ _FORMATS = (
     BlockFormat("nvfp4", format_of("e2m1"), 0, 16, format_of("ue4m3"), 2, 1, True, _documented(_NVFP4)),
 )
 
-BLOCK_FORMATS: dict[str, BlockFormat] = {row.name: row for row in _FORMATS}
+BLOCK_FORMATS: dict[str, BlockFormat] = {fmt.name: fmt for fmt in _FORMATS}
 """Every block-scaled format by its name."""
 
 _TORCHAO = "torchao, prototype/mx_formats/mx_tensor.py, to_mx"
@@ -43,7 +43,7 @@ _RULES = (
     ScaleRule(
         "floor",
         "ue8m0",
-        "2**(floor(log2(amax)) - emax). Of amax / scale, in [2**emax, 2**(emax + 1)), what is above max saturates.",
+        "2**(floor(log2(amax)) - emax). amax / scale is in [2**emax, 2**(emax + 1)), and saturates above max.",
         _documented(
             "OCP Microscaling Formats 1.0, section 6.3; torchao FLOOR; Microsoft microxcaling; gfloat "
             "compute_scale_amax"
@@ -63,8 +63,8 @@ _RULES = (
         _documented(
             "NVIDIA, cuBLAS 13 documentation, scale factors of FP8 with UE8M0 scales, and PTX cvt.rp.ue8m0x2.f32; "
             + _TORCHAO
-            + " (RCEIL). They take the quotient in float32, which gives the same scale for every float32 amax but the "
-            "one next above 2**-127 * max, where the quotient is subnormal and loses the bit that counts. torchao "
+            + " (RCEIL). They take the quotient in float32, which gives the same scale for every float32 amax except "
+            "the one next above 2**-127 * max, where the quotient is subnormal and loses the bit that counts. torchao "
             "0.18.0 takes log2 in float32, and gives some float32 next above 2**n * max the scale 2**n"
         ),
     ),
@@ -83,15 +83,15 @@ _RULES = (
         Evidence(
             "inferred",
             "the conversion that ml_dtypes and PyTorch have for float8_e8m0fnu, applied to the quotient of rceil; no "
-            "library that is known has it as its rule",
+            "known library uses it as its rule",
         ),
     ),
     ScaleRule(
         "rne",
         "ue4m3",
-        "T = RNE float32 of A / 2688, where A is the largest magnitude of all and 2688 = 448 * 6; block scale S = RNE "
-        "e4m3 of amax / (6 * T), at most 448; elements RNE of x / (S * T). Every quotient is exact before its one "
-        "rounding. Blocks whose S is zero are zeros. Of A = 0, T is 1; T is never below 2**-149.",
+        "T = RNE float32 of A / 2688, where A is the largest magnitude of the tensor and 2688 = 448 * 6; block scale S "
+        "= RNE e4m3 of amax / (6 * T), at most 448; elements RNE of x / (S * T). Every quotient is exact before its "
+        "one rounding. Blocks whose S is zero are zeros. If A is 0, T is 1; T is never below 2**-149.",
         Evidence(
             "literature",
             "the formula of NVIDIA's report on training with NVFP4 (arXiv 2509.25149), without rounding in between",
@@ -101,7 +101,7 @@ _RULES = (
         "torchao",
         "ue4m3",
         "In float32, each operation rounded to nearest even: T = A / 2688; S = e4m3 of min(max((amax / 6) / T, 2**-6), "
-        "448); r = (1 / T) / S; elements RNE of x * r. Of A = 0, T is 1; if T rounds to 0, 0 / 0 is 0 (torchao: NaN).",
+        "448); r = (1 / T) / S; elements RNE of x * r. If A is 0, T is 1; if T rounds to 0, 0 / 0 is 0 (torchao: NaN).",
         Evidence(
             "recorded",
             "torchao 0.18.0, prototype/mx_formats/nvfp4_tensor.py, per_tensor_amax_to_scale and nvfp4_quantize; "
@@ -112,7 +112,7 @@ _RULES = (
     ScaleRule(
         "torchao_cuda",
         "ue4m3",
-        "As torchao, but T = A * (1 / 2688), and amax * (1 / 6) in place of amax / 6: on a GPU, PyTorch divides by a "
+        "As torchao, but T = A * (1 / 2688), and amax * (1 / 6) instead of amax / 6: on a GPU, PyTorch divides by a "
         "Python number by multiplying with its reciprocal.",
         Evidence(
             "recorded",
@@ -139,21 +139,21 @@ _RULES = (
 )
 
 SCALE_RULES: tuple[ScaleRule, ...] = _RULES
-"""Every scale rule: those of UE8M0 scale factors, then those of NVFP4; the first of each is the default."""
+"""All scale rules: first those for UE8M0 scale factors, then those for NVFP4; the first of each is the default."""
 
 
 def block_format_of(name: "str | BlockFormat") -> BlockFormat:
-    """Look a block-scaled format up by its name; a `BlockFormat` is returned as it is.
+    """Look up a block-scaled format by its name; a `BlockFormat` is returned unchanged.
 
     Raises
     ------
     UnsupportedInstructionError
-        For a name that is not in the table; the message lists those that are.
+        If the name is not in the table; the message lists the names that are.
 
     Examples
     --------
-    >>> row = block_format_of("mxfp8_e4m3")
-    >>> row.block, str(row.scale), row.max_exponent, row.max_element
+    >>> fmt = block_format_of("mxfp8_e4m3")
+    >>> fmt.block, str(fmt.scale), fmt.max_exponent, fmt.max_element
     (32, 'ue8m0', 8, 448.0)
     """
     if isinstance(name, BlockFormat):
@@ -166,21 +166,21 @@ def block_format_of(name: "str | BlockFormat") -> BlockFormat:
     return BLOCK_FORMATS[name]
 
 
-def scale_rule_of(name: "str | None", row: BlockFormat) -> ScaleRule:
-    """Look a scale rule of a format up by its name, in capitals or not; None is the format's default.
+def scale_rule_of(name: "str | None", fmt: BlockFormat) -> ScaleRule:
+    """Look up a scale rule of a format by its name in any case; None stands for the format's default.
 
     Examples
     --------
-    >>> row = block_format_of("mxfp4_e2m1")
-    >>> str(scale_rule_of(None, row)), scale_rule_of("ceil", row).definition[:27]
+    >>> fmt = block_format_of("mxfp4_e2m1")
+    >>> str(scale_rule_of(None, fmt)), scale_rule_of("ceil", fmt).definition[:27]
     ('floor', '2**(ceil(log2(amax)) - emax')
     """
-    legal = [rule for rule in SCALE_RULES if rule.scale == row.scale.name]
+    legal = [rule for rule in SCALE_RULES if rule.scale == fmt.scale.name]
     if name is None:
         return legal[0]
     for rule in legal:
         if isinstance(name, str) and rule.name == name.lower():
             return rule
     raise UnknownNameError(
-        f"there is no scale rule {shorten(name)} of {row}; its rules are {', '.join(map(str, legal))}"
+        f"there is no scale rule {shorten(name)} for {fmt}; its rules are {', '.join(map(str, legal))}"
     )

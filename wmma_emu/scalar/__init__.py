@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""What one lane's arithmetic gives: correctly rounded sums and products, conversions, bits, approximations."""
+"""The arithmetic of one lane: correctly rounded sums and products, conversions, bits, approximations."""
 
 from wmma_emu.first_use import on_first_use
 
-TYPE_CHECKING = False  # as typing has it
+TYPE_CHECKING = False  # not imported from typing, which is slow to import
 if TYPE_CHECKING:
     from wmma_emu.scalar.approx import APPROX_NAMES, approx, approx_div
     from wmma_emu.scalar.approx_status import APPROX_STATUS, ApproxStatus
@@ -74,5 +74,5 @@ _HOMES = {
 }  # fmt: skip
 """The module of every public name."""
 
-if not TYPE_CHECKING:  # type checkers know the names, and would take any other for one too
+if not TYPE_CHECKING:  # type checkers see the imports above; with __getattr__ they would accept any name
     __getattr__, __dir__ = on_first_use(__name__, __all__, _HOMES)

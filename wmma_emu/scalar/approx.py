@@ -22,45 +22,45 @@ _NAMES = {"f32": APPROX_NAMES, "f16": ("ex2", "tanh"), "bf16": ("ex2", "tanh"), 
 _DIVISIONS = ("approx", "full")
 
 _BLOCK = 1 << 13
-"""Elements at a time, so that what lies between stays in a cache."""
+"""The number of elements per step, so that intermediate results stay in a cache."""
 
 
 def approx(
     name: str, bits: Any, ftz: bool = False, *, format: str = "f32"
 ) -> Any:  # fmt: skip
-    """Compute what the instruction ``name.approx`` gives on a Hopper GPU: a function of few bits, with its errors.
+    """Compute the instruction ``name.approx`` as a Hopper GPU does, with the errors of the approximation.
 
     Parameters
     ----------
     name : {"ex2", "lg2", "rcp", "rsqrt", "sqrt", "sin", "cos", "tanh"}
-        In f16 and bf16 ``ex2`` and ``tanh``; in f64 ``rcp`` and ``rsqrt``.
+        f16 and bf16 support only ``ex2`` and ``tanh``; f64 only ``rcp`` and ``rsqrt``.
     bits : unsigned integer array of any shape
-        Patterns: uint32 for f32, uint64 for f64, uint16 for f16 and bf16, or uint32 for two of these in a word
-        (``f16x2``, ``bf16x2``). Arrays of CuPy are computed where they are, but for ``rsqrt`` in f64 without ``ftz``.
+        Patterns: uint32 for f32, uint64 for f64, uint16 for f16 and bf16, or uint32 for two of them in a word
+        (``f16x2``, ``bf16x2``). CuPy arrays are computed on their GPU, except for ``rsqrt`` in f64 without ``ftz``.
     ftz : bool
-        Whether subnormal operands and results are zero. Where PTX has one of the two alone it makes no difference:
-        ``tanh`` and ``ex2`` in f16 keep subnormal numbers, ``ex2`` in bf16 and ``rcp`` in f64 do not; and ``sin``
-        and ``cos`` are the same with and without.
+        Whether subnormal operands and results are zero. It makes no difference if PTX has only one of the two:
+        ``tanh`` and ``ex2`` in f16 keep subnormal numbers, ``ex2`` in bf16 and ``rcp`` in f64 do not; and the results
+        of ``sin`` and ``cos`` are the same with and without ``ftz``.
     format : {"f32", "f16", "bf16", "f64"}
 
     Returns
     -------
     array of the shape and dtype of ``bits``
-        A NaN is 0x7fffffff, 0x7fff or 0x7fffffff00000000, whatever came in; but ``rsqrt`` in f64 without ``ftz``
-        keeps the operand's, made quiet, and makes 0xfff8000000000000 of a negative number.
+        A NaN is 0x7fffffff, 0x7fff or 0x7fffffff00000000 for every operand; but ``rsqrt`` in f64 without ``ftz``
+        returns the operand's NaN, made quiet, and 0xfff8000000000000 for a negative number.
 
     Raises
     ------
     UnsupportedInstructionError
-        For a function that PTX does not have, or not in this format.
+        If PTX does not have the function, or not in this format.
     FragmentMismatchError
-        For arrays of another dtype.
+        If the array has another dtype.
 
     Notes
     -----
-    PTX ISA 9.0; what the manual bounds is here computed. Compared with an NVIDIA H200 on every word of f32, f16 and
-    bf16 and every upper word of f64: `APPROX_STATUS` says how each function on each chip is known. How it works:
-    ``docs/explanation/approximate-functions.md``.
+    PTX ISA 9.0 gives only error bounds; this function computes the bits. They were compared with an NVIDIA H200 on
+    every word of f32, f16 and bf16 and every upper word of f64: `APPROX_STATUS` has the evidence for each function on
+    each chip. ``docs/explanation/approximate-functions.md`` explains the algorithm.
 
     Examples
     --------
@@ -76,13 +76,13 @@ def approx(
         elsewhere = ", ".join(x for x, names in _NAMES.items() if name in names) if isinstance(name, str) else ""
         raise OptionError(
             f"{format} has {_list(_NAMES[format])}, not {shorten(name)}"
-            + (f", which is one of {elsewhere}" if elsewhere else "")
+            + (f", which exists in {elsewhere}" if elsewhere else "")
         )
     _check_ftz(ftz)
     _check(bits, name, _FORMATS[format], format)
     if format == "f64" and name == "rsqrt" and not ftz:
         if namespace(bits) is not np:
-            raise ArgumentError("rsqrt in f64 without ftz takes arrays of the host; pass bits.get()")
+            raise ArgumentError("rsqrt in f64 without ftz requires host arrays; pass bits.get()")
         return _apply(rsqrt_f64, bits)
     if format == "f64":
         return _apply(partial(upper, rcp64h if name == "rcp" else rsqrt64h), bits)
@@ -93,14 +93,14 @@ def approx(
 
 
 def approx_div(a: Any, b: Any, *, kind: str = "full", ftz: bool = False) -> Any:
-    """Compute ``div.approx.f32`` or ``div.full.f32`` as a Hopper GPU does: a times the approximate 1/b.
+    """Compute ``div.approx.f32`` or ``div.full.f32`` as a Hopper GPU does: a times an approximation of 1/b.
 
     Parameters
     ----------
     a, b : uint32 arrays that broadcast together
-        Patterns of f32.
+        f32 patterns.
     kind : {"full", "approx"}
-        ``approx`` gives zero, or NaN, where b is beyond 2**126; ``full``, which divides both by 4 there, does not.
+        ``approx`` returns zero or NaN if b exceeds 2**126; ``full`` avoids this by dividing both operands by 4.
     ftz : bool
         Whether subnormal operands and results are zero.
 
@@ -128,12 +128,12 @@ def approx_div(a: Any, b: Any, *, kind: str = "full", ftz: bool = False) -> Any:
 
 
 def approx_factors(name: str, *operands: Any, ftz: bool = False) -> tuple[Any, Any]:
-    """Compute the two factors of the multiplication in which a Hopper GPU's ``div`` or ``rcp`` ends.
+    """Compute the two factors of the multiplication that ends a Hopper GPU's ``div`` or ``rcp``.
 
-    The assembler may fuse that multiplication with an addition that follows, as it may any other.
+    The assembler may fuse that multiplication with a following addition, like any other multiplication.
 
-    ``name`` is ``div.full``, ``div.approx``, of dividend and divisor, or ``rcp.approx``; operands broadcast together.
-    With ``ftz`` subnormal operands and results are zero; ``rcp.approx.ftz`` ends in no multiplication.
+    ``name`` is ``div.full`` or ``div.approx``, with dividend and divisor, or ``rcp.approx``; operands broadcast
+    together. With ``ftz`` subnormal operands and results are zero; ``rcp.approx.ftz`` does not end in a multiplication.
 
     Examples
     --------
@@ -165,17 +165,17 @@ def _broadcast(*operands: Any) -> list[Any]:
         ) from None
     xp = namespace(operands[0])
     if any(namespace(x) is not xp for x in operands):
-        raise ArgumentError("the operands live in different places: bring all to the host, or all to the GPU")
+        raise ArgumentError("the operands are on different devices: bring all to the host, or all to the GPU")
     return [xp.broadcast_to(x, shape) for x in operands]
 
 
 def _of_words(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Give patterns to a function of words, and make its words patterns."""
+    """Let a function of int64 words accept and return patterns."""
     return lambda *bits: function(*(x.astype(np.int64) for x in bits)).astype(bits[0].dtype)
 
 
 def _apply(function: Callable[..., Any], *operands: Any) -> Any:
-    """Apply a function element by element: in NumPy to a block at a time."""
+    """Apply a function element by element; NumPy arrays are processed in blocks."""
     if namespace(operands[0]) is not np:
         return function(*operands)
     flat = [np.ascontiguousarray(x).reshape(-1) for x in operands]
@@ -198,7 +198,7 @@ def _check(bits: Any, name: str, dtypes: tuple[Any, ...], format: str) -> None:
         given = shorten(bits.dtype, str)
     wanted = " or ".join(np.dtype(x).name for x in dtypes)
     raise ArgumentError(f"{name} in {format} takes an array of patterns, {wanted}, not {given}; "
-                                f"of numbers these are x.view(numpy.{np.dtype(dtypes[0]).name})")  # fmt: skip
+                                f"for numbers pass x.view(numpy.{np.dtype(dtypes[0]).name})")  # fmt: skip
 
 
 def _check_ftz(ftz: object) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""MUFU.RCP, MUFU.RSQ, MUFU.SQRT: exponents are halved or negated, the significand goes through the table."""
+"""MUFU.RCP, MUFU.RSQ, MUFU.SQRT: exponents are halved or negated, the significand is looked up in the table."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ _LEAST_NORMAL = 0x0080_0000
 
 
 def rcp(word: Any) -> Any:
-    """Compute 1/x, cut toward zero; subnormal numbers and results are zero.
+    """Compute 1/x, rounded toward zero; subnormal numbers and results are zero.
 
     Examples
     --------
@@ -27,9 +27,9 @@ def rcp(word: Any) -> Any:
 
 
 def rsqrt(word: Any) -> Any:
-    """Compute the reciprocal of the square root, cut toward zero; subnormal numbers are zero.
+    """Compute the reciprocal of the square root, rounded toward zero; subnormal numbers are zero.
 
-    An even power of two is no matter of the table, which would give one last place less.
+    Even powers of two bypass the table, whose result would be one unit in the last place too small.
 
     Examples
     --------
@@ -50,7 +50,7 @@ def rsqrt(word: Any) -> Any:
 
 
 def sqrt(word: Any) -> Any:
-    """Compute the square root, cut toward zero, from a table of its own; subnormal numbers are zero.
+    """Compute the square root, rounded toward zero, from a separate table; subnormal numbers are zero.
 
     Examples
     --------

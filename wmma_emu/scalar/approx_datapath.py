@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""The datapath that every approximate function shares: look up, square with a cut, add, take the leading 24 bits.
+"""The shared datapath of the approximate functions: look up, square with truncation, add, keep the leading 24 bits.
 
-Arrays are NumPy's or CuPy's. All operations are those of integers, element by element, and look-ups; float64 serves to
-find the leading bit of integers below 2**53, which it holds exactly.
+Arrays belong to NumPy or CuPy. All operations are elementwise integer operations and look-ups; float64 is used only to
+find the leading bit of integers below 2**53, which it represents exactly.
 """
 
 import sys
@@ -16,14 +16,14 @@ from wmma_emu.scalar.approx_tables import TABLES, rows, squares
 NAN, SIGN, INFINITY = 0x7FFF_FFFF, 0x8000_0000, 0x7F80_0000
 
 SUM_BITS = 41
-"""A sum counts units of 2**-41."""
+"""The fraction bits of a sum, which is in units of 2**-41."""
 
 _C0_SHIFT, _C2_SHIFT = 15, 2
 _DOUBLE_BIAS, _SINGLE_BIAS = 1023, 127
 
 
 def namespace(array: Any) -> Any:
-    """Return the module whose array this is: NumPy or CuPy.
+    """Return the module that an array belongs to: NumPy or CuPy.
 
     Examples
     --------
@@ -35,7 +35,7 @@ def namespace(array: Any) -> Any:
 
 @cache
 def _on(module: str, name: str) -> tuple[Any, ...]:
-    """Put the squarer, or a table's coefficients at their places in the sum, where a namespace's arrays live."""
+    """Return the squarer, or a table's coefficients shifted to their positions in the sum, as arrays of a module."""
     if not name:
         found: tuple[Any, ...] = (squares(),)
     else:
@@ -45,7 +45,7 @@ def _on(module: str, name: str) -> tuple[Any, ...]:
 
 
 class Fields:
-    """What a word of f32 consists of. The word is an int64 array, from 0 to 2**32 - 1, and so is each part.
+    """The fields of an f32 word. The word is an int64 array with values from 0 to 2**32 - 1, and so is each field.
 
     Examples
     --------
@@ -69,24 +69,24 @@ class Fields:
 
     @property
     def is_zero(self) -> Any:
-        """Where the unit reads zero: subnormal numbers too."""
+        """Whether the unit reads the number as zero, as it does subnormal numbers."""
         return self.exponent == 0
 
     @property
     def is_infinite(self) -> Any:
-        """Where it is an infinity of either sign."""
+        """Whether the number is an infinity of either sign."""
         return self.magnitude == INFINITY
 
     @property
     def is_nan(self) -> Any:
-        """Where it is not a number."""
+        """Whether the word is a NaN."""
         return self.magnitude > INFINITY
 
 
 def interpolate(name: str, segment: Any, position: Any) -> Any:
-    """Compute the sum of a table's polynomial: c0, c1 times the position, c2 times its cut square.
+    """Compute the sum of a table's polynomial: c0, c1 times the position, c2 times its truncated square.
 
-    A position has 17 bits. The sum is in units of 2**-41, exact but for what the squarer leaves out.
+    A position has 17 bits. The sum is in units of 2**-41 and exact, except for the bits that the squarer omits.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def interpolate(name: str, segment: Any, position: Any) -> Any:
 
 
 def leading_bits(total: Any, fraction_bits: int = SUM_BITS) -> Any:
-    """Take the leading 24 bits of a sum that is not negative and below 2**53: a pattern of f32, cut toward zero.
+    """Return the leading 24 bits of a non-negative sum below 2**53 as an f32 pattern, rounded toward zero.
 
     Examples
     --------
@@ -117,7 +117,7 @@ def leading_bits(total: Any, fraction_bits: int = SUM_BITS) -> Any:
 
 
 def select(default: Any, *cases: tuple[Any, Any]) -> Any:
-    """Replace elements of a fresh array where a condition holds; of several conditions the first one counts."""
+    """Replace elements of a new array where a condition holds; the first condition that holds counts."""
     where = namespace(default).where
     for condition, value in reversed(cases):
         default = where(condition, value, default)

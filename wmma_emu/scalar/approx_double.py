@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The approximations of f64: MUFU.RCP64H and MUFU.RSQ64H see the upper words alone, through the tables of f32."""
+"""The approximations of f64: MUFU.RCP64H and MUFU.RSQ64H read only the upper words and use the tables of f32."""
 
 from typing import Any
 
@@ -19,10 +19,9 @@ _INFINITE, _NEGATIVE_NAN = 0x7FF0 << 48, 0xFFF8 << 48
 
 
 def rcp64h(word: Any) -> Any:
-    """Compute the upper word of 1/x from the upper word of x: 20 bits behind the point, cut.
+    """Compute the upper word of 1/x from the upper word of x: 20 fraction bits, truncated.
 
-    Subnormal numbers and results are zero. Of a NaN with nothing in the upper word but the exponent, the unit sees
-    an infinity.
+    Subnormal numbers and results are zero. A NaN whose payload is only in the lower word is read as an infinity.
 
     Examples
     --------
@@ -42,7 +41,7 @@ def rcp64h(word: Any) -> Any:
 
 
 def rsqrt64h(word: Any) -> Any:
-    """Compute the upper word of the reciprocal square root from the upper word of x, cut.
+    """Compute the upper word of the reciprocal square root from the upper word of x, truncated.
 
     Examples
     --------
@@ -70,7 +69,7 @@ def upper(function: Any, bits: Any) -> Any:
 
 
 def rsqrt_f64(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Compute ``rsqrt.approx.f64``: MUFU.RSQ64H and one step of third order; subnormal numbers through 2**54.
+    """Compute ``rsqrt.approx.f64``: MUFU.RSQ64H and one step of third order; subnormal numbers are scaled by 2**54.
 
     Examples
     --------
@@ -98,7 +97,7 @@ def _constant(pattern: int) -> NDArray[np.uint64]:
 
 
 def _step(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """y + y e (1/2 + 3/8 e), where e = 1 - x y**2."""
+    """Return y + y e (1/2 + 3/8 e), where e = 1 - x y**2."""
     y = upper(rsqrt64h, x)
     square = mul(y, y, "f64")
     e = fma(x, square ^ np.uint64(1 << 63), _constant(_ONE), "f64")

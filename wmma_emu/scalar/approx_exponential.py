@@ -15,17 +15,17 @@ from wmma_emu.scalar.approx_datapath import (
 )
 
 _FRACTION_BITS = 23
-"""Bits of x behind the point that ex2 sees."""
+"""The fraction bits of x that ex2 reads."""
 
 _LOST = 31
-"""The lowest bits of lg2's sum, which are dropped before the exponent is joined to it."""
+"""The number of low bits of lg2's sum that are dropped before the exponent is joined to it."""
 
 
 def ex2(word: Any) -> Any:
-    """Compute 2**x, cut toward zero; subnormal results are zero.
+    """Compute 2**x, rounded toward zero; subnormal results are zero.
 
-    x becomes fixed point, its magnitude cut to 23 bits behind the point. A negative one is complemented bit by bit,
-    so that it lies one unit lower than it should, unless no bit behind the point is set.
+    x is converted to fixed point, its magnitude truncated to 23 fraction bits. A negative number is complemented
+    bitwise, so that it is one unit too low, unless all fraction bits are zero.
 
     Examples
     --------
@@ -35,7 +35,7 @@ def ex2(word: Any) -> Any:
     """
     x = Fields(word)
     xp = namespace(word)
-    # From 2**7 on the result is an infinity or zero in any case, so that 2**8 and more may count as less.
+    # If |x| is at least 2**7 the result is an infinity or zero, so that exponents from 8 upward may be reduced.
     fixed = (x.significand << 8) >> xp.minimum(xp.maximum(135 - x.exponent, 0), 63)
     fixed *= x.exponent != 0
     behind = fixed & 0x7F_FFFF
@@ -48,10 +48,10 @@ def ex2(word: Any) -> Any:
 
 
 def lg2(word: Any) -> Any:
-    """Compute the binary logarithm, cut; subnormal numbers are zero.
+    """Compute the binary logarithm, truncated; subnormal numbers are zero.
 
-    The logarithm of the significand, cut to 36 bits behind the point, stands behind the exponent. The magnitude of a
-    negative sum is its complement bit by bit. Of 1 the result is zero.
+    The logarithm of the significand, truncated to 36 fraction bits, is appended to the exponent. The magnitude of a
+    negative sum is its bitwise complement. The logarithm of 1 is zero.
 
     Examples
     --------

@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: MIT
-"""What ptxas makes of the approximate functions of values that it knows, and of quotients by a known divisor.
+"""The constants to which ptxas evaluates approximate functions, and quotients by a constant divisor.
 
-The results are other bits than the chip's unit gives: ``docs/decisions/0024-constants-that-ptxas-knows.md``.
+The bits differ from the results of the chip's unit: ``docs/decisions/0024-constants-that-ptxas-knows.md``.
 """
 
 from wmma_emu.scalar.approx_reference import approx, scaled_divisor
 from wmma_emu.scalar.approx_rounded import ROUNDED_UNITS
 
 KNOWN_NAMES = tuple(ROUNDED_UNITS)
-"""Functions that ptxas evaluates, in f32; ``tanh`` stays an instruction, and so does all in f16, bf16 and f64."""
+"""The f32 functions that ptxas evaluates; ``tanh`` and all of f16, bf16 and f64 remain instructions."""
 
 
 def known_approx(name: str, bits: int, ftz: bool = False) -> int:
-    """Compute what ptxas puts in the place of ``name.approx.f32`` of a value that it knows.
+    """Compute the constant with which ptxas replaces ``name.approx.f32`` of a constant.
 
     Examples
     --------
@@ -25,7 +25,7 @@ def known_approx(name: str, bits: int, ftz: bool = False) -> int:
 
 
 def known_reciprocal(divisor: int, kind: str, ftz: bool = False) -> tuple[int, int]:
-    """Compute by what ptxas multiplies, instead of dividing by what it knows: first a power of two, then a reciprocal.
+    """Compute the factors with which ptxas replaces a constant divisor: a power of two, then a reciprocal.
 
     Examples
     --------

@@ -11,7 +11,7 @@ _LEAST_NORMAL = 0x0080_0000
 
 
 def multiply(a: Any, b: Any, *, toward_zero: bool = False, ftz: bool = False) -> Any:
-    """Multiply f32 numbers, rounded once to nearest even or toward zero, with subnormal numbers kept or made zero.
+    """Multiply f32 numbers, rounded once to nearest even or toward zero; subnormal numbers are kept or flushed.
 
     Examples
     --------
@@ -24,7 +24,7 @@ def multiply(a: Any, b: Any, *, toward_zero: bool = False, ftz: bool = False) ->
     x, y = Fields(a), Fields(b)
     sign = x.sign ^ y.sign
     p = _significand(x, ftz) * _significand(y, ftz)
-    # p counts units of 2**exponent; the result units of 2**last, 24 bits of them, or fewer where it is subnormal.
+    # p is in units of 2**exponent; the result is in units of 2**last and has 24 bits, or fewer if it is subnormal.
     exponent = xp.maximum(x.exponent, 1) + xp.maximum(y.exponent, 1) - 300
     length = (p.astype(np.float64).view(np.int64) >> 52) - 1022
     last = exponent + length - 24
@@ -38,7 +38,7 @@ def multiply(a: Any, b: Any, *, toward_zero: bool = False, ftz: bool = False) ->
     magnitude = ((p << left) >> right) + ((last + 149) << 23)
     magnitude = xp.minimum(magnitude, INFINITY - toward_zero)
     if ftz:
-        # Rounded to 24 bits whatever the exponent; then what is below 2**-126 is zero.
+        # Rounded to 24 bits for every exponent; results below 2**-126 are then zero.
         magnitude *= magnitude >= _LEAST_NORMAL
     infinite = x.is_infinite | y.is_infinite
     zero = _is_zero(x, ftz) | _is_zero(y, ftz)
@@ -64,7 +64,7 @@ def minus_24(word: Any) -> Any:
     '0xc3150000'
     """
     x = Fields(word)
-    # Units of 2**-17: beyond 24 bits the last one is lost, and the exponent grows by one.
+    # Units of 2**-17: with more than 24 bits the last bit is lost, and the exponent grows by one.
     total = x.significand + (24 << 17)
     far = total >> 24
     total = (total + (far & (total >> 1))) >> far

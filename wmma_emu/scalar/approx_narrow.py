@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""MUFU.EX2 and MUFU.TANH in f16 and bf16: those of f32 on the operand widened, with the result cut, not rounded."""
+"""MUFU.EX2 and MUFU.TANH in f16 and bf16: the operand is widened to f32, and the f32 result is truncated."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,14 +9,14 @@ from wmma_emu.scalar.approx_exponential import ex2
 from wmma_emu.scalar.approx_tanh import tanh
 
 _F16_UNIT = 24
-"""A subnormal number of f16 is an integer in units of 2**-24."""
+"""The unit of subnormal f16 numbers, which are integers in units of 2**-24."""
 
 _LEAST_F16 = 113
-"""The exponent field in f32 of the least normal number of f16."""
+"""The f32 exponent field of the smallest normal f16 number."""
 
 
 def _widen(half: Any) -> Any:
-    """Turn f16 into f32, exactly.
+    """Convert f16 to f32, exactly.
 
     Examples
     --------
@@ -34,7 +34,7 @@ def _widen(half: Any) -> Any:
 
 
 def _cut(word: Any) -> Any:
-    """Turn f32 into f16, toward zero; NaN to 0x7fff.
+    """Convert f32 to f16, rounded toward zero; NaN becomes 0x7fff.
 
     Examples
     --------
@@ -56,9 +56,9 @@ NARROW: dict[tuple[str, str], Callable[[Any], Any]] = {
     ("ex2", "bf16"): lambda half: ex2(half << 16) >> 16,
     ("tanh", "bf16"): lambda half: tanh(half << 16) >> 16,
 }
-"""Of (name, format) the function of 16-bit words, held in int64 arrays as in f32."""
+"""The function of 16-bit words for (name, format); the words are int64 arrays, as for f32."""
 
 
 def pairs(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Make a function of two 16-bit numbers in a word, as ``f16x2`` and ``bf16x2`` have them, of one of a number."""
+    """Apply a function of 16-bit numbers to words with two of them, such as ``f16x2`` and ``bf16x2``."""
     return lambda word: function(word & 0xFFFF) | function(word >> 16) << 16

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: MIT
-"""MUFU.SIN and MUFU.COS: of turns, the part behind the point, in quarters."""
+"""MUFU.SIN and MUFU.COS: the fraction of the number of turns, split into quarters."""
 
 from typing import Any
 
 from wmma_emu.scalar.approx_datapath import NAN, Fields, interpolate, leading_bits, namespace, select
 
 _TURN_BITS = 25
-"""Bits of x behind the point: two say which quarter, 23 where in it."""
+"""The fraction bits of x: two select the quarter, 23 are the position in it."""
 
 
 def sin(word: Any) -> Any:
-    """Compute the sine of x turns, cut toward zero; a negative x has the result of -x with the sign reversed.
+    """Compute the sine of x turns, rounded toward zero; for negative x it is the negated result of -x.
 
     Examples
     --------
@@ -23,7 +23,7 @@ def sin(word: Any) -> Any:
 
 
 def cos(word: Any) -> Any:
-    """Compute the cosine of x turns: the sine one quarter further on, of the magnitude.
+    """Compute the cosine of x turns: the sine of the magnitude plus a quarter turn.
 
     Examples
     --------
@@ -36,7 +36,7 @@ def cos(word: Any) -> Any:
 
 
 def _turns(x: Fields) -> Any:
-    """Fixed point with 25 bits behind the point. What stands before it does not count, and may be lost."""
+    """Return the number in fixed point with 25 fraction bits; integer bits are irrelevant and may be lost."""
     xp = namespace(x.magnitude)
     fixed = (x.significand << _TURN_BITS) >> xp.minimum(xp.maximum(150 - x.exponent, 0), 63)
     return select(fixed, (x.exponent > 150, 0), (x.is_zero, 0))
@@ -44,7 +44,7 @@ def _turns(x: Fields) -> Any:
 
 def _sine(x: Fields, fixed: Any, sign: Any) -> Any:
     quarter = fixed >> 23
-    # Backwards in every other quarter: the complement bit by bit.
+    # The position runs backwards in every other quarter: the bitwise complement.
     position = (fixed ^ -(quarter & 1)) & 0x7F_FFFF
     total = interpolate("sin", position >> 17, position & 0x1_FFFF)
     sign = sign ^ ((quarter & 2) << 30)

@@ -2,7 +2,7 @@
 """The approximate functions of a Hopper GPU, one number at a time, on Python integers.
 
 This is the specification of `wmma_emu.scalar.approx` and `wmma_emu.scalar.approx_div`, which do the same for whole
-arrays; tests demand that they agree. A pattern goes in, a pattern comes out.
+arrays; tests check that they agree. Operands and results are patterns.
 """
 
 from collections.abc import Callable, Mapping
@@ -19,7 +19,7 @@ _TURNS_A_RADIAN = 0x3E22_F983
 def approx(
     name: str, bits: int, ftz: bool = False, format: str = "f32", *, units: Mapping[str, Callable[[int], int]] = UNITS
 ) -> int:
-    """Compute one result of an approximate instruction; in f32 with other ``units`` than the chip's, too.
+    """Compute one result of an approximate instruction; for f32 ``units`` may replace the chip's units.
 
     Examples
     --------
@@ -42,10 +42,10 @@ def approx(
 
 
 def _keep_subnormal(name: str, unit: Callable[[int], int], x: int) -> int:
-    """What ptxas makes of an instruction without ``.ftz``: scale, compute, scale back."""
+    """Compute an instruction without ``.ftz`` as ptxas compiles it: scale, compute, scale back."""
     magnitude = x & _NAN
     if name == "ex2":
-        if x <= 0xC2FC_0000:  # from -126 on
+        if x <= 0xC2FC_0000:  # negative and at least -126
             return unit(x)
         half = unit(_times(x, -1))
         return mul(half, half, _F32)
@@ -73,7 +73,7 @@ def approx_div(a: int, b: int, kind: str = "full", ftz: bool = False) -> int:
 
 
 def scaled_divisor(b: int, kind: str, ftz: bool) -> tuple[int, int]:
-    """By what a division multiplies both numbers first, and what the divisor is then."""
+    """Return the factor by which a division first multiplies both operands, and the scaled divisor."""
     power = 0
     if kind == "full" and 0x7E80_0000 < b & _NAN <= _INFINITY:
         power = -2
@@ -92,18 +92,18 @@ def _flush(x: int) -> int:
 
 
 def multiply(a: int, b: int, ftz: bool) -> int:
-    """Multiply; with ``ftz`` what is subnormal is zero, and so is a product that is after it was rounded to 24 bits."""
+    """Multiply; ``ftz`` flushes subnormal operands, and products that are subnormal after rounding to 24 bits."""
     if not ftz:
         return mul(a, b, _F32)
     less, more = sorted((_flush(a), _flush(b)), key=lambda x: x & _NAN)
-    # 2**64 times as large, the product is rounded to 24 bits, as if there were no least exponent.
+    # Scaled by 2**64, the product is rounded to 24 bits as if the exponent were unbounded.
     larger = mul(_times(less, 64), more, _F32)
     result = mul(less, more, _F32)
     return result if larger & _NAN >= (64 + 1) << 23 else result & _SIGN
 
 
 def _double(name: str, bits: int, ftz: bool) -> int:
-    """Of f64 the units see the upper word, whose fraction goes through the tables of f32."""
+    """Compute a function of f64: the units read the upper word and look up its fraction in the tables of f32."""
     sign, magnitude = bits & 1 << 63, bits & (1 << 63) - 1
     if name == "rsqrt" and not ftz:
         return _rsqrt_f64(bits, sign, magnitude)
@@ -140,7 +140,7 @@ def _rsqrt_f64(x: int, sign: int, magnitude: int) -> int:
 
 
 def _third_order(x: int) -> int:
-    """y + y e (1/2 + 3/8 e), where e = 1 - x y**2 and y is the approximation."""
+    """Return y + y e (1/2 + 3/8 e), where e = 1 - x y**2 and y is the approximation."""
     y = _double("rsqrt", x, True)
     e = fma(x, mul(y, y, _F64) ^ 1 << 63, 0x3FF << 52, _F64)
     factor = fma(e, 0x3FD8 << 48, 0x3FE0 << 48, _F64)

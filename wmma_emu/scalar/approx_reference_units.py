@@ -13,7 +13,7 @@ _LEAST_NORMAL = 0x0080_0000
 
 
 def _square(position: int) -> int:
-    """Add up the partial products of a position with itself, but for the columns below the 19th."""
+    """Add up the partial products of a position with itself, except for the columns below the 19th."""
     bits = [position >> i & 1 for i in range(POSITION_BITS)]
     total = 0
     for i in range(POSITION_BITS):
@@ -30,7 +30,7 @@ def _polynomial(name: str, segment: int, position: int) -> int:
 
 
 def _pattern(total: int, unit: int = -41) -> int:
-    """Cut ``total * 2**unit`` to 24 bits: a pattern of f32. All results here are normal or zero."""
+    """Truncate ``total * 2**unit`` to 24 bits and return the f32 pattern; all results are normal or zero."""
     if total == 0:
         return 0
     exponent = total.bit_length() - 1
@@ -39,7 +39,7 @@ def _pattern(total: int, unit: int = -41) -> int:
 
 
 def _fields(x: int) -> tuple[int, int, int]:
-    """Sign, as it stands in the word; exponent; significand of 24 bits."""
+    """Return the sign bit in its position, the exponent, and the significand of 24 bits."""
     return x & _SIGN, (x >> 23 & 0xFF) - 127, x & 0x7F_FFFF | 0x80_0000
 
 
@@ -120,7 +120,7 @@ def _lg2(x: int) -> int:
 
 
 def _turns(x: int) -> int:
-    """A multiple of 2**-25, of which 25 bits count."""
+    """Return the number of turns in units of 2**-25, of which 25 bits count."""
     _, exponent, significand = _fields(x)
     return 0 if exponent == -127 else significand << 25 >> (23 - exponent) if exponent <= 23 else 0
 
@@ -166,4 +166,4 @@ UNITS: dict[str, Callable[[int], int]] = {
     "cos": _cos,
     "tanh": _tanh,
 }
-"""Of a name what MUFU gives of a pattern of f32. Subnormal numbers are zero, but for tanh."""
+"""The MUFU function of f32 patterns for each name. Subnormal numbers are zero, except for tanh."""

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""The function unit as ptxas imagines it: every operation rounded to nearest, one number at a time.
+"""The function unit as ptxas models it: every operation is rounded to nearest, one number at a time.
 
-This is what ptxas puts in the place of an approximate function of a value that it knows
-(``docs/decisions/0024-constants-that-ptxas-knows.md``). Zeros, infinities, NaN and subnormal numbers are what the
-chip's unit makes of them: operands and results that are subnormal are zero.
+ptxas uses this model to evaluate approximate functions of constants
+(``docs/decisions/0024-constants-that-ptxas-knows.md``). Zeros, infinities, NaN and subnormal numbers are handled as in
+the chip's unit: subnormal operands and results are zero.
 """
 
 from collections.abc import Callable
@@ -19,17 +19,17 @@ _F32 = format_of("f32")
 _NAN, _INFINITY, _SIGN = 0x7FFF_FFFF, 0x7F80_0000, 0x8000_0000
 _LEAST_NORMAL = 0x0080_0000
 _GUARD = 64
-"""Bits of a quotient or a root before its last one, which says whether anything is left."""
+"""The bits of a quotient or a root, followed by one bit that is set if there is a remainder."""
 
 _EXACT = Context(prec=60)
-"""Digits of powers and logarithms."""
+"""The decimal digits of powers and logarithms."""
 
 _PLACES = 400
-"""Bits behind the point of a sine: the largest f32 has 128 before it, and is a multiple of pi to some 60 bits."""
+"""The fraction bits of a sine: the largest f32 has 128 integer bits, and is a multiple of pi to about 60 bits."""
 
 
 def _nearest(number: Fraction, sign: int = 0) -> int:
-    """Round to f32; what is subnormal then is a zero of the same sign."""
+    """Round to f32; a subnormal result becomes a zero of the same sign."""
     negative = sign or number < 0
     top, bottom = abs(number.numerator), number.denominator
     shift = max(0, _GUARD + bottom.bit_length() - top.bit_length())
@@ -43,7 +43,7 @@ def _decimal(number: Fraction) -> Decimal:
 
 
 def _root(number: Fraction) -> Fraction:
-    """Square root, down to a bit far below what is rounded, with that bit set where anything is left."""
+    """Return the square root with many more bits than f32; the last bit is set if there is a remainder."""
     top, bottom = number.numerator, number.denominator
     square = (top << 4 * _GUARD) * bottom
     root = isqrt(square)
@@ -74,7 +74,7 @@ def _arc_tangent_of_inverse(n: int) -> int:
 
 
 def _circular(number: Fraction, quarters: int) -> int:
-    """Sine of radians and some quarters of a turn, on integers in units of 2**-``_PLACES``."""
+    """Return the sine of radians plus a number of quarter turns, on integers in units of 2**-``_PLACES``."""
     turns, rest = divmod((number.numerator << _PLACES) // number.denominator, _HALF_PI)
     quarter = (turns + quarters) % 4
     power, factor = (1 << _PLACES, 0) if quarter % 2 else (rest, 1)
@@ -88,7 +88,7 @@ def _circular(number: Fraction, quarters: int) -> int:
 
 
 def _unit(name: str, function: Callable[[Fraction], int]) -> Callable[[int], int]:
-    """Let a function of numbers take patterns; of specials, and of what has no real result, take the chip's unit."""
+    """Let a function of numbers accept patterns; specials, and operands without a real result, use the chip's unit."""
 
     def unit(word: int) -> int:
         is_real = _LEAST_NORMAL <= word & _NAN < _INFINITY and not (word & _SIGN and name in _OF_POSITIVE_NUMBERS)
@@ -114,4 +114,4 @@ ROUNDED_UNITS = {
         "cos": lambda x: _circular(x, 1),
     }.items()
 }
-"""Of a name what ptxas takes the unit to give of a pattern of f32; ``sin`` and ``cos`` take radians."""
+"""The model of ptxas for f32 patterns for each name; ``sin`` and ``cos`` take radians."""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""What ptxas makes of ``approx`` instructions in f32: MUFU, and what stands around it to keep subnormal numbers.
+"""The code of ptxas for ``approx`` instructions in f32: MUFU, with instructions around it to keep subnormal numbers.
 
-With ``.ftz`` most are one MUFU, whose operand and result are zero where they are subnormal. The sequences are ptxas
+With ``.ftz`` most are one MUFU, whose subnormal operands and results are zero. The sequences are ptxas
 12.9's and 13.0's, the same for sm_80 and sm_90.
 """
 
@@ -23,16 +23,16 @@ _2_TO_24, _2_TO_12, _2_TO_MINUS_12 = 0x4B80_0000, 0x4580_0000, 0x3980_0000
 _2_TO_126 = 0x7E80_0000
 _MINUS_126 = 0xC2FC_0000
 _TURNS_A_RADIAN = 0x3E22_F983
-"""0.15915493667125701904, just below 1 / (2 pi)."""
+"""The f32 0.15915493667125701904, just below 1 / (2 pi)."""
 
 
 def _is_small(word: Any) -> Any:
-    """Where FSETP.GEU |x|, 2**-126 is false: subnormal numbers and zeros, no NaN."""
+    """Return whether FSETP.GEU |x|, 2**-126 is false: for subnormal numbers and zeros, not for NaN."""
     return Fields(word).exponent == 0
 
 
 def _ex2(word: Any) -> Any:
-    """Halve what is below -126, and square the result."""
+    """Halve numbers below -126, and square the result."""
     xp = namespace(word)
     low = (word > _MINUS_126) & (word <= 0xFF80_0000)
     if not low.any():
@@ -42,7 +42,7 @@ def _ex2(word: Any) -> Any:
 
 
 def _lifted(unit: Unit, undo: Unit) -> Unit:
-    """Multiply subnormal numbers by 2**24, and undo what that does to their results."""
+    """Multiply subnormal operands by 2**24, and undo the effect on the results."""
 
     def lifted(word: Any) -> Any:
         small = _is_small(word)
@@ -61,7 +61,7 @@ def _rcp(word: Any) -> Any:
 
 
 def _of_radians(unit: Unit) -> Unit:
-    """Turn radians into turns first, rounded toward zero."""
+    """Convert radians to turns first, rounded toward zero."""
     return lambda word: unit(multiply(word, _TURNS_A_RADIAN, toward_zero=True))
 
 
@@ -80,16 +80,16 @@ SEQUENCES: dict[tuple[str, bool], Unit] = {
     **{("cos", ftz): _of_radians(periodic.cos) for ftz in (False, True)},
     **{("tanh", ftz): tanh for ftz in (False, True)},
 }
-"""Of (name, ftz) the function of words. PTX has no ``tanh.approx.ftz.f32``; what compiles with ``-ftz=true`` has
+"""The function of words for (name, ftz). PTX has no ``tanh.approx.ftz.f32``; with ``-ftz=true`` the compiler also uses
 ``tanh.approx.f32``.
 """
 
 
 def factors_of_rcp(word: Any) -> tuple[Any, Any]:
-    """``rcp.approx`` without ``.ftz``: the reciprocal of the operand times a factor, and that factor.
+    """Return the factors of ``rcp.approx`` without ``.ftz``: the reciprocal of the scaled operand, and the scale.
 
-    It is 2**24 where the operand is subnormal, 1/4 where it is beyond 2**126, 1 elsewhere (an integer, if it is so
-    everywhere).
+    The scale is 2**24 if the operand is subnormal, 1/4 if it exceeds 2**126, and 1 otherwise (the integer 1, if that
+    holds for all elements).
     """
     xp = namespace(word)
     magnitude = Fields(word).magnitude
@@ -102,16 +102,16 @@ def factors_of_rcp(word: Any) -> tuple[Any, Any]:
 
 
 def factors_of_div(a: Any, b: Any, kind: str, ftz: bool) -> tuple[Any, Any]:
-    """``div.approx`` and ``div.full``: a and 1/b.
+    """Return the factors of ``div.approx`` and ``div.full``: a and 1/b.
 
-    Without ``.ftz`` both are multiplied by 2**24 first where b is subnormal; of ``div.full``, by 1/4 where b is beyond
-    2**126.
+    Without ``.ftz`` both operands are first multiplied by 2**24 if b is subnormal; in ``div.full`` also by 1/4 if b
+    exceeds 2**126.
     """
     xp = namespace(b)
     small = _is_small(b) & (not ftz)
     large = Fields(b).magnitude > _2_TO_126 if kind == "full" else xp.zeros_like(small)
     if (large | small).any():
-        # A factor of 1 changes what is read the same: another NaN, and with .ftz zero for a subnormal number.
+        # Even a factor of 1 is applied: it replaces a NaN, and with .ftz a subnormal number becomes zero.
         factor = xp.where(large, _QUARTER, xp.where(small, _2_TO_24, _ONE))
         a, b = multiply(a, factor, ftz=ftz), multiply(b, factor, ftz=ftz)
     return a, algebraic.rcp(b)
@@ -125,9 +125,9 @@ FACTORS: dict[tuple[str, bool], Callable[..., tuple[Any, Any]]] = {
     },
     ("rcp.approx", False): factors_of_rcp,
 }
-"""Of (name, ftz) the factors of the multiplication in which a sequence ends. ``rcp.approx.ftz`` ends in none."""
+"""The factors of the final multiplication for (name, ftz). ``rcp.approx.ftz`` does not end in a multiplication."""
 
 
 def divide(kind: str, a: Any, b: Any, ftz: bool) -> Any:
-    """``div.approx`` and ``div.full``: the product of their factors."""
+    """Compute ``div.approx`` or ``div.full``: the product of the two factors."""
     return multiply(*FACTORS[f"div.{kind}", ftz](a, b), ftz=ftz)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""On which chips an approximate function is known to be bit-exact, and from what."""
+"""The evidence that an approximate function is bit-exact on a chip."""
 
 from dataclasses import dataclass
 
@@ -9,15 +9,15 @@ from wmma_emu.evidence import Evidence, Run, Sourced
 
 @dataclass(frozen=True, slots=True)
 class ApproxStatus(Sourced):
-    """What is known of a function in a format on a chip.
+    """The evidence for a function in a format on a chip.
 
     Parameters
     ----------
     name, format : str
-        As `wmma_emu.scalar.approx` takes them; ``"div"`` is `wmma_emu.scalar.approx_div`.
+        The arguments of `wmma_emu.scalar.approx`; ``"div"`` is `wmma_emu.scalar.approx_div`.
     chip : str
     evidence : Evidence
-        Measured: compared with a GPU's results; inferred: taken over from another chip.
+        Measured: compared with a GPU's results; inferred: adopted from another chip.
     """
 
     name: str
@@ -41,7 +41,7 @@ _SAME_CODE = "; ptxas 13.0 makes the same machine instructions for both"
 _FIRST = {("tanh", "f32"): "sm_75"} | {
     (name, fmt): chip for name in ("ex2", "tanh") for fmt, chip in (("f16", "sm_75"), ("bf16", "sm_90"))
 }
-"""The first chip that has it, where that is not the first of all (PTX ISA 9.1)."""
+"""The first chip that supports a function, if it is not the oldest chip (PTX ISA 9.1)."""
 
 _FUNCTIONS = (
     *((name, "f32") for name in ("ex2", "lg2", "rcp", "rsqrt", "sqrt", "sin", "cos", "tanh", "div")),
@@ -52,7 +52,7 @@ _FUNCTIONS = (
 
 
 _FLUSHING_ALONE = (("rcp", "f64"), ("ex2", "bf16"))
-"""Functions that have no form without .ftz."""
+"""The functions that do not exist without .ftz."""
 
 
 def _mnemonic(name: str, element: str) -> str:
@@ -71,4 +71,4 @@ APPROX_STATUS: dict[tuple[str, str, str], ApproxStatus] = {
     for function in _FUNCTIONS
     for chip in chips_since(_FIRST.get(function, "sm_70"))
 }
-"""Of (name, format, chip). What a chip does not have has no row."""
+"""The status by (name, format, chip). Functions that a chip lacks have no entry."""

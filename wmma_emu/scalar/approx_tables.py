@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which polynomials a Hopper GPU's function unit holds: coefficients of every segment, and where they come from."""
+"""The polynomials of a Hopper GPU's function unit: the coefficients of every segment, and their source."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from wmma_emu.evidence import Evidence, Run, Sourced
 
 POSITION_BITS = 17
-"""Bits of the position within a segment. Where a function has 16, they stand in the upper ones."""
+"""The bits of the position within a segment. A function with 16 bits uses the upper ones."""
 
 SQUARE_CUT = 19
-"""The lowest column of partial products that the squarer has; `squares` says what stands where."""
+"""The lowest column of partial products in the squarer; `squares` defines the columns."""
 
 _FILE = "approx_coefficients.csv"
 _GPU = "NVIDIA H200, driver 580.159.04, 2026-11-21"
@@ -23,12 +23,12 @@ _FITTED = Evidence("measured", f"{_GPU}: fitted to dense sweeps, then all 2**32 
 
 @dataclass(frozen=True, slots=True)
 class Table(Sourced):
-    """One function's polynomials.
+    """The polynomials of one function.
 
     A sum is ``F = c0 * 2**15 + bias + c1 * position + c2 * square * 4``, in units of 2**-41.
 
-    Of ``bias``, which is added to every sum, a few neighbours would give the same results throughout; this is the least
-    of them. ``covers`` says which arguments the segments divide.
+    A few neighbouring values of ``bias``, which is added to every sum, would give the same results; the table has the
+    smallest. ``covers`` describes the arguments that the segments divide.
     """
 
     name: str
@@ -38,7 +38,7 @@ class Table(Sourced):
 
     @property
     def evidence(self) -> Evidence:
-        """Measured where the function was run on the GPU."""
+        """The evidence: measured if the function was run on the GPU."""
         return _FITTED.of(f"{self.name}.approx.f32")
 
 
@@ -51,20 +51,20 @@ TABLES = {
         Table("ex2", 64, 24456, "fraction of x: [0, 1)"),
         Table("lg2", 64, 6696, "significand of x: [1, 2)"),
         Table("sin", 64, 0, "a quarter of a turn: [0, 1/4)"),
-        Table("tanh", 51, 0, "magnitude of x: [2**-8, 8), in so many segments a binade as TANH_BINADES says"),
+        Table("tanh", 51, 0, "magnitude of x: [2**-8, 8), with the number of segments of each binade in TANH_BINADES"),
     )
 }
 
 TANH_BINADES = {-8: 0, -7: 0, -6: 0, -5: 1, -4: 1, -3: 2, -2: 2, -1: 2, 0: 3, 1: 4, 2: 3}
-"""Binary logarithm of the number of segments that the binade of tanh's table with this exponent has, in order."""
+"""The binary logarithm of the number of segments for each exponent in tanh's table, in order."""
 
 
 @cache
 def rows(name: str) -> NDArray[np.int64]:
-    """Read the coefficients of a table.
+    """Return the coefficients of a table.
 
-    Of each segment c0, c1, c2: of 1, of the position in the segment, of its square; c0 in quarters of 2**-24, the
-    others in 2**-24 for a position in [0, 1).
+    Each segment has c0, c1, c2, the coefficients of 1, of the position in the segment, and of its square; c0 is in
+    quarters of 2**-24, the others are in units of 2**-24 for a position in [0, 1).
 
     Examples
     --------
@@ -80,12 +80,12 @@ def rows(name: str) -> NDArray[np.int64]:
 
 @cache
 def squares() -> NDArray[np.int64]:
-    """Tabulate the squarer: the sum of those partial products of a position that stand in column 19 or above.
+    """Tabulate the squarer: the sum of the partial products of a position in columns 19 and above.
 
-    Below it nothing is built, rounded or compensated. A bit times itself stands in column 2i, the products of two
-    different ones, twice the same, in column i + j + 1.
+    Lower columns are not built, rounded or compensated. Bit i times itself is in column 2i; the two equal products of
+    bits i and j are one bit in column i + j + 1.
 
-    Of 2**17 positions, in units of 2**19, so that the square of a position in [0, 1) has 15 fraction bits.
+    The table has 2**17 positions, in units of 2**19, so that the square of a position in [0, 1) has 15 fraction bits.
 
     Examples
     --------

@@ -16,7 +16,7 @@ _ONE = 0x3F80_0000
 
 @cache
 def _binades(module: str) -> tuple[Any, Any]:
-    """For each exponent of f32: the first row of the table, and the binary logarithm of the number of segments."""
+    """Return, for each f32 exponent, the first row of the table and the binary logarithm of its number of segments."""
     first, logarithm = np.zeros((2, 256), np.int64)
     row = 0
     for exponent, bits in TANH_BINADES.items():
@@ -27,9 +27,9 @@ def _binades(module: str) -> tuple[Any, Any]:
 
 
 def tanh(word: Any) -> Any:
-    """Compute the hyperbolic tangent, cut toward zero.
+    """Compute the hyperbolic tangent, rounded toward zero.
 
-    Below 2**-8 x itself is the result, a subnormal number too; from 8 on it is 1.
+    Below 2**-8 the result is x itself, also if it is subnormal; if |x| is at least 8 it is 1.
 
     Examples
     --------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Operations on bits: any Boolean function of three words, and values taken as other types, bit for bit."""
+"""Operations on bits: any Boolean function of three words, and reinterpretation of values as other types."""
 
 import operator
 from collections.abc import Callable, Iterator
@@ -26,7 +26,7 @@ __all__ = [
 _Words = int | np.uint32 | np.int32 | NDArray[np.uint32] | NDArray[np.int32]
 
 _A, _B, _C = 0xF0, 0xCC, 0xAA
-"""Bit 4a + 2b + c of each: what the input itself is for that combination (PTX ISA, lop3)."""
+"""The tables of the inputs a, b and c themselves: bit 4a + 2b + c is the input's value (PTX ISA, lop3)."""
 
 
 def lop3_lut(expression: Callable[[Any, Any, Any], Any]) -> int:
@@ -35,12 +35,13 @@ def lop3_lut(expression: Callable[[Any, Any, Any], Any]) -> int:
     Parameters
     ----------
     expression : callable
-        Of three integers, made of ``& | ^ ~``; every bit of its result may depend on that bit of the inputs alone.
+        A function of three integers with ``& | ^ ~``; each bit of its result may depend only on the same bit of the
+        inputs.
 
     Raises
     ------
     UnsupportedInstructionError
-        If it is no function of single bits.
+        If the expression is not a function of single bits.
 
     Examples
     --------
@@ -56,20 +57,16 @@ def lop3_lut(expression: Callable[[Any, Any, Any], Any]) -> int:
         table = operator.index(expression(_A, _B, _C)) & 0xFF
         right = all(operator.index(expression(*w)) & 0xFFFF_FFFF == _lop3(list(w), table) for w in _test_words())
     except Exception as error:
-        raise OptionError(
-            f"the expression could not be computed of three integers: {shorten(error, str)}"
-        ) from error
+        raise OptionError(f"the expression could not be evaluated for three integers: {shorten(error, str)}") from error
     if not right:
-        raise OptionError(
-            "the expression is no function of single bits, so that no table stands for it; use & | ^ ~ alone"
-        )
+        raise OptionError("the expression is not a function of single bits, so it has no table; use only & | ^ ~")
     return table
 
 
 def _test_words() -> Iterator[tuple[int, int, int]]:
-    """Words whose bits stand in other places and beside other neighbours, and words that are all 0 or all 1.
+    """Yield words with the bits in different positions and order, and words that are all 0 or all 1.
 
-    The latter tell ``and``, ``or``, ``not`` and ``if``, which look at a whole word, from ``& | ~``.
+    The latter distinguish ``and``, ``or``, ``not`` and ``if``, which test a whole word, from ``& | ~``.
     """
     a, b, c = (int.from_bytes(bytes([x] * 3 + [x ^ 0xFF]), "big") for x in (_A, _B, _C))
     yield a, b, c
@@ -85,17 +82,17 @@ def lop3(a: _Words, b: _Words, c: _Words, immLut: int) -> Any:
     a, b, c : uint32 or int32 arrays, or ints
         Arrays broadcast. Python integers count as 32 bits.
     immLut : int
-        Bit 4a + 2b + c is the result for these bits; `lop3_lut` makes it of an expression.
+        Bit 4a + 2b + c is the result for these bits; `lop3_lut` computes it from an expression.
 
     Returns
     -------
     array of the arrays' dtype, or int
-        An int, not negative, where all three are Python integers.
+        A non-negative int if all three are Python integers.
 
     Raises
     ------
     FragmentMismatchError, UnsupportedInstructionError
-        For other dtypes, integers beyond 32 bits, a table beyond 8 bits.
+        If a dtype is not legal, an integer exceeds 32 bits, or the table exceeds 8 bits.
 
     Notes
     -----
@@ -116,7 +113,7 @@ def lop3(a: _Words, b: _Words, c: _Words, immLut: int) -> Any:
     if len(dtypes) > 1 or not dtypes <= {np.dtype(np.uint32), np.dtype(np.int32)}:
         given = ", ".join(f"{name} {shorten(x.dtype, str)}" for name, x in arrays.items())
         same = all(x.itemsize == 4 and x.isnative for x in dtypes)
-        fix = "take the same bits with .view(numpy.uint32)" if same else "convert with .astype(numpy.uint32)"
+        fix = "reinterpret the bits with .view(numpy.uint32)" if same else "convert with .astype(numpy.uint32)"
         raise ArgumentError(f"lop3 takes words of one dtype, uint32 or int32, not {given}; {fix}")
     words = [arrays[name].view(np.uint32) if name in arrays else _word(x, name)
              for name, x in zip("abc", (a, b, c), strict=True)]  # fmt: skip
@@ -131,7 +128,7 @@ def lop3(a: _Words, b: _Words, c: _Words, immLut: int) -> Any:
 
 
 def _lop3(words: list[Any], table: int) -> Any:
-    """Or together the combinations of bits whose entry in the table is 1."""
+    """Return the union of the combinations of bits whose entry in the table is 1."""
     a, b, c = words
     ones = a ^ a ^ (0xFFFF_FFFF if isinstance(a, int) else np.uint32(0xFFFF_FFFF))
     result = (a ^ a) & (b ^ b) & (c ^ c)
@@ -144,16 +141,14 @@ def _lop3(words: list[Any], table: int) -> Any:
 
 def _word(value: object, name: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not -(2**31) <= value < 2**32:
-        raise ArgumentError(
-            f"{name} of lop3 is a word of 32 bits, an integer or an array, not {shorten(value)}"
-        )
+        raise ArgumentError(f"{name} of lop3 is a word of 32 bits, an integer or an array, not {shorten(value)}")
     return value & 0xFFFF_FFFF
 
 
 def _reinterpret(value: Any, source: str, target: str, function: str) -> Any:
     if not isinstance(value, np.ndarray | np.generic) or value.dtype != source:
         given = shorten(value.dtype, str) if isinstance(value, np.ndarray | np.generic) else shorten(value)
-        raise ArgumentError(f"{function} takes {source} of NumPy, as in numpy.{source}(...), not {given}")
+        raise ArgumentError(f"{function} takes NumPy {source} values, such as numpy.{source}(...), not {given}")
     return value.view(target)
 
 
@@ -162,7 +157,7 @@ def float_as_uint(x: np.float32) -> np.uint32: ...
 @overload
 def float_as_uint(x: NDArray[np.float32]) -> NDArray[np.uint32]: ...
 def float_as_uint(x: Any) -> Any:
-    """Take the bits of a float32 as uint32 (`__float_as_uint`).
+    """Reinterpret the bits of a float32 as uint32 (`__float_as_uint`).
 
     Examples
     --------
@@ -177,7 +172,7 @@ def uint_as_float(x: np.uint32) -> np.float32: ...
 @overload
 def uint_as_float(x: NDArray[np.uint32]) -> NDArray[np.float32]: ...
 def uint_as_float(x: Any) -> Any:
-    """Take the bits of a uint32 as float32 (`__uint_as_float`).
+    """Reinterpret the bits of a uint32 as float32 (`__uint_as_float`).
 
     Examples
     --------
@@ -192,7 +187,7 @@ def float_as_int(x: np.float32) -> np.int32: ...
 @overload
 def float_as_int(x: NDArray[np.float32]) -> NDArray[np.int32]: ...
 def float_as_int(x: Any) -> Any:
-    """Take the bits of a float32 as int32 (`__float_as_int`).
+    """Reinterpret the bits of a float32 as int32 (`__float_as_int`).
 
     Examples
     --------
@@ -207,7 +202,7 @@ def int_as_float(x: np.int32) -> np.float32: ...
 @overload
 def int_as_float(x: NDArray[np.int32]) -> NDArray[np.float32]: ...
 def int_as_float(x: Any) -> Any:
-    """Take the bits of an int32 as float32 (`__int_as_float`).
+    """Reinterpret the bits of an int32 as float32 (`__int_as_float`).
 
     Examples
     --------
@@ -222,7 +217,7 @@ def double_as_longlong(x: np.float64) -> np.int64: ...
 @overload
 def double_as_longlong(x: NDArray[np.float64]) -> NDArray[np.int64]: ...
 def double_as_longlong(x: Any) -> Any:
-    """Take the bits of a float64 as int64 (`__double_as_longlong`).
+    """Reinterpret the bits of a float64 as int64 (`__double_as_longlong`).
 
     Examples
     --------
@@ -237,7 +232,7 @@ def longlong_as_double(x: np.int64) -> np.float64: ...
 @overload
 def longlong_as_double(x: NDArray[np.int64]) -> NDArray[np.float64]: ...
 def longlong_as_double(x: Any) -> Any:
-    """Take the bits of an int64 as float64 (`__longlong_as_double`).
+    """Reinterpret the bits of an int64 as float64 (`__longlong_as_double`).
 
     Examples
     --------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the chip's conversion instructions give, for whole arrays, between any two formats."""
+"""The chip's conversion instructions, for whole arrays, between any two formats."""
 
 import numpy as np
 
@@ -25,12 +25,12 @@ def convert(
     bits : unsigned integer array
         Patterns of the source format.
     source, target : Format or str
-        Any two formats, integers and b1 (an unsigned integer of one bit) included.
+        Any two formats, including integers and b1 (an unsigned integer of one bit).
     rounding : {"RNE", "RZ", "RD", "RU", "RNA", "odd"}
-        To an integer, these are ``.rni``, ``.rzi``, ``.rmi``, ``.rpi`` and two that PTX lacks.
+        For integer targets these are ``.rni``, ``.rzi``, ``.rmi``, ``.rpi`` and two modes that PTX lacks.
     overflow : {"ieee", "infinity", "saturate"}
-        Into a float: ``"saturate"`` is ``.satfinite``. Between integers: ``"saturate"`` is ``.sat``, the
-        others keep the low bits. From a float to an integer the value is clamped in any case.
+        For float targets ``"saturate"`` is ``.satfinite``. Between integers ``"saturate"`` is ``.sat``; the others keep
+        the low bits. From a float to an integer the value is always clamped.
 
     Returns
     -------
@@ -38,14 +38,14 @@ def convert(
 
     Notes
     -----
-    As PTX ISA 9.1 has it (``cvt``). A float beyond an integer's range is clamped to it. NaN becomes 0 in an
-    integer, but from f64 the pattern with only its top bit set. NaN becomes the largest number in e2m1, e2m3 and
-    e3m2, which have no NaN, and the canonical one elsewhere. With ``.satfinite`` what is too large becomes the
-    largest number of its sign. ue8m0 takes the absolute value, rounds it to a power of two, and clips at 2**-127
-    (``cuda_fp8.h`` of CUDA 13.5). PTX has no conversion to e4m3 without ``.satfinite``; ``cuda_fp8.h`` makes its
-    overflow NaN, as here. To tf32, NaN becomes 0x7FFFE000, but with RNA (``cvt.rna.tf32.f32``) it only loses its
-    low 13 bits, and is an infinity if no other was set (NVIDIA H200, 2026-11-21). Between equal formats the bits
-    stay as they are, NaN included.
+    The rules follow PTX ISA 9.1 (``cvt``). A float beyond an integer's range is clamped to it. As an integer, NaN
+    becomes 0, but from f64 the pattern with only the top bit set. NaN becomes the largest number in e2m1, e2m3 and
+    e3m2, which have no NaN, and the canonical NaN in other formats. With ``.satfinite`` numbers that are too large
+    become the largest number of their sign. The conversion to ue8m0 takes the absolute value, rounds it to a power of
+    two, and clamps it at 2**-127 (``cuda_fp8.h`` of CUDA 13.5). PTX has no conversion to e4m3 without ``.satfinite``;
+    ``cuda_fp8.h`` overflows to NaN, and so does this function. In tf32, NaN becomes 0x7FFFE000, but RNA
+    (``cvt.rna.tf32.f32``) only clears its low 13 bits, and gives an infinity if no other fraction bit was set (NVIDIA
+    H200, 2026-11-21). Between equal formats all bits are unchanged, including NaN.
 
     Examples
     --------
@@ -60,7 +60,7 @@ def convert(
         given = getattr(bits, "dtype", type(bits).__name__)
         raise ArgumentError(
             f"convert takes {source} patterns as unsigned integers of {source.storage}, not {given}; "
-            "wmma_emu.formats.dtypes.to_bits makes them from other arrays"
+            "wmma_emu.formats.dtypes.to_bits converts other arrays"
         )
     if source == target and overflow != "saturate":
         mask = source.storage.type(source.mask)
@@ -83,7 +83,7 @@ def _from_float(bits: Bits, source: Format, target: Format, rounding: Rounding, 
     word = round_pack(u.sign, u.significand, u.exponent - source.fraction_bits, target, rounding, overflow)
     word = with_specials(word, u.sign, u.is_infinity, u.is_nan, target, overflow)
     if (source.name, target.name, rounding) == ("f32", "tf32", "RNA"):
-        # Three integer instructions on every chip: a NaN loses its low bits, and with them perhaps its payload.
+        # Three integer instructions on every chip: a NaN loses its low bits, which may be its whole payload.
         low = target.storage.type(target.ignored_low_bits)
         word = np.where(u.is_nan, bits >> low << low, word)
     return word

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What PTX's ``cvt`` gives for the registers of any number of lanes."""
+"""PTX's ``cvt`` for the registers of any number of lanes."""
 
 from typing import Any
 
@@ -20,10 +20,10 @@ _ROUNDINGS |= {f"{x}i": _ROUNDINGS[x] for x in ("rn", "rz", "rm", "rp")}
 
 _F32 = format_of("f32")
 _F32_WITHOUT_SUBNORMALS = Format("f32", "float", 35, True, 11, 23, 1023, True, "ieee", canonical_nan=(1 << 34) - 1)
-"""The significands of f32 under exponents that do not end: which results are too small for a normal number."""
+"""f32 with unbounded exponents, to find results that are too small for a normal number."""
 
 _TF32_UNIT = 0x2000
-"""The last bit of tf32 that counts."""
+"""The last significant bit of tf32."""
 
 
 def cvt(a: Bits, instruction: str, b: Bits | None = None, *, arch: object = "sm_90") -> NDArray[Any]:
@@ -32,34 +32,34 @@ def cvt(a: Bits, instruction: str, b: Bits | None = None, *, arch: object = "sm_
     Parameters
     ----------
     a : unsigned integer array
-        Patterns of the source type, of its width; integers may stand in wider registers, whose upper bits do not
-        count. Packed types have their first element in the lowest bits.
+        Patterns of the source type, in its width; integers may be in wider registers, whose upper bits are ignored.
+        Packed types have their first element in the lowest bits.
     instruction : str
         The whole mnemonic, ``"cvt.rn.satfinite.e4m3x2.f32"``.
     b : unsigned integer array, optional
-        The second source where two f32 become one packed register: a goes to its upper half, b to its lower half.
+        The second source, if two f32 become one packed register: a goes to its upper half, b to its lower half.
     arch : str or Arch
         The chip, by its PTX target.
 
     Returns
     -------
     unsigned integer array
-        Patterns of the target type, of its width (tf32 and two f16: 32; two e4m3: 16; two e2m1: 8).
+        Patterns of the target type, in its width (tf32 and two f16: 32; two e4m3: 16; two e2m1: 8).
 
     Raises
     ------
     UnsupportedInstructionError
-        If the chip lacks the form; for stochastic rounding (``.rs``), which is not modelled.
+        If the chip does not support the form, or for stochastic rounding (``.rs``), which is not modelled.
     FragmentMismatchError
-        If a source is missing, or of another width.
+        If a source is missing, or has another width.
 
     Notes
     -----
-    PTX ISA 9.0, cvt. Float to integer clamps; NaN becomes 0, but the top bit alone where the source is f64 or the
-    target has 64 bits. ``.sat`` clamps integers to their range, and floats to [+0, 1], NaN to +0. ``.ftz`` takes
-    subnormal f32 for zeros of their sign, sources and results (but of f32 on its way to f16, where the machine code is
-    that without it); what is too small is told after an f64 was rounded to 24 bits.
-    ``.relu`` makes negative results +0. What becomes of NaN otherwise is in the row: `CvtForm.nan`.
+    PTX ISA 9.0, cvt. Float to integer clamps; NaN becomes 0, but only the top bit is set if the source is f64 or the
+    target has 64 bits. ``.sat`` clamps integers to their range and floats to [+0, 1], and NaN becomes +0. ``.ftz``
+    flushes subnormal f32 sources and results to zeros of their sign (except from f32 to f16, where the machine code is
+    the same without it); an f64 is rounded to 24 bits before it is compared with the smallest normal number.
+    ``.relu`` makes negative results +0. `CvtForm.nan` defines the handling of NaN in other cases.
 
     Examples
     --------
@@ -100,14 +100,14 @@ def cvt(a: Bits, instruction: str, b: Bits | None = None, *, arch: object = "sm_
 
 
 def _register(bits: Any, source: CvtType, instruction: str, name: str) -> Bits:
-    """Check a source and keep the bits that count."""
+    """Check a source and keep its significant bits."""
     width = source.bits
     array = isinstance(bits, np.ndarray | np.generic) and not is_masked(bits)
     if not array or bits.dtype.kind != "u":
         given = shorten(bits.dtype, str) if array else type(bits).__name__
         raise ArgumentError(
             f"{name} of {instruction!r} holds {source.name} patterns, unsigned integers of {width} bits, not {given}; "
-            "wmma_emu.formats.dtypes.to_bits makes them from other arrays, .view(...) from signed ones"
+            "wmma_emu.formats.dtypes.to_bits converts other arrays, .view(...) signed ones"
         )
     given_bits = bits.dtype.itemsize * 8
     if given_bits < width or (source.element.is_float and given_bits != width):
@@ -124,7 +124,7 @@ def _register(bits: Any, source: CvtType, instruction: str, name: str) -> Bits:
 
 
 def _elements(word: Bits, source: CvtType) -> list[Bits]:
-    """Take a register apart, lowest element first."""
+    """Unpack a register, lowest element first."""
     if source.count == 1:
         return [word]
     mask = np.uint64(source.element.mask)
@@ -171,14 +171,14 @@ def _to_float(bits: Bits, source: Format, target: Format, rounding: Rounding, fo
         moved = bits.astype(target.storage) << target.storage.type(target.bits - source.bits)
         result = np.where(_is_nan(bits, source), moved, result)
     if form.nan == "cut" and saturate:
-        # What is not below infinity after the cut, NaN too, loses the last bit that counts.
+        # Numbers that are infinite after truncation, and NaN, lose the last significant bit.
         nan = _is_nan(bits, source)
         result = np.where(nan, result - target.storage.type(_TF32_UNIT), result)
     return result.astype(target.storage, copy=False)
 
 
 def _moved_nan(bits: Bits, source: Format, target: Format, form: CvtForm) -> Bits:
-    """Sign and the upper bits of the payload, made quiet; with .ftz, an f32 NaN is the canonical one before."""
+    """Return a quiet NaN with the sign and the upper bits of the payload; .ftz first makes an f32 NaN canonical."""
     if form.flushes and source == _F32:
         bits = np.full_like(bits, _F32.canonical_nan)
     payload = (bits & bits.dtype.type((1 << source.fraction_bits) - 1)).astype(np.uint64)
@@ -191,14 +191,14 @@ def _moved_nan(bits: Bits, source: Format, target: Format, form: CvtForm) -> Bit
 
 
 def _flush(bits: Bits, tiny: NDArray[np.bool_] | None = None) -> Bits:
-    """Make subnormal f32 zeros of their sign, and what else is named as too small."""
+    """Flush subnormal f32, and the results marked as ``tiny``, to zeros of their sign."""
     sign = bits & np.uint32(_F32.sign_mask)
     small = (bits ^ sign) < np.uint32(1 << _F32.fraction_bits)
     return np.where(small if tiny is None else small | tiny, sign, bits)
 
 
 def _tiny(bits: Bits, source: Format, rounding: Rounding) -> NDArray[np.bool_] | None:
-    """Which f64 lie below the smallest normal f32 even after rounding to its significand."""
+    """Return which f64 are below the smallest normal f32 even after rounding to its significand."""
     if source.name != "f64":
         return None
     u = unpack(bits, source)

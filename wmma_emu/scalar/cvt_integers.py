@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Conversions to and from integers of up to 64 bits: sign and magnitude, so that nothing overflows on the way."""
+"""Conversions to and from integers of up to 64 bits, by sign and magnitude, so that intermediates do not overflow."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ _LARGEST = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
 
 
 def integer_from_integer(bits: Bits, source: Format, target: Format, *, saturate: bool) -> Bits:
-    """Keep the low bits of an integer, or extend it as its own sign says; or clamp it.
+    """Keep the low bits of an integer, extend it according to its sign, or clamp it.
 
     Examples
     --------
@@ -30,9 +30,9 @@ def integer_from_integer(bits: Bits, source: Format, target: Format, *, saturate
 
 
 def integer_from_float(bits: Bits, source: Format, target: Format, rounding: Rounding) -> Bits:
-    """Round a float to a whole number and clamp it; NaN becomes 0, or the top bit alone.
+    """Round a float to an integer and clamp it; NaN becomes 0, or only the top bit is set.
 
-    The top bit: where the source is f64 or the target has 64 bits (PTX ISA 9.0, cvt).
+    NaN sets the top bit if the source is f64 or the target has 64 bits (PTX ISA 9.0, cvt).
 
     Examples
     --------
@@ -54,7 +54,7 @@ def integer_from_float(bits: Bits, source: Format, target: Format, rounding: Rou
 def float_from_integer(
     bits: Bits, source: Format, target: Format, rounding: Rounding, overflow: Overflow = "ieee"
 ) -> Bits:
-    """Round an integer to a float, once.
+    """Round an integer once to a float.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def float_from_integer(
     ['0xdeffffff', '0xbf800000']
     """
     sign, magnitude = _split(bits, source)
-    # Rounding takes significands below 2**62: of larger ones four bits become one that says whether any was set.
+    # Rounding accepts significands below 2**62: the low four bits of larger ones are merged into a sticky bit.
     large = magnitude >= np.uint64(1 << 62)
     cut = np.where(large, magnitude >> np.uint64(4), magnitude).astype(np.int64)
     sticky = large & ((magnitude & np.uint64(15)) != 0)
@@ -72,7 +72,7 @@ def float_from_integer(
 
 
 def round_to_whole(bits: Bits, fmt: Format, rounding: Rounding) -> Bits:
-    """Round a float to a whole number of the same format; zeros keep their sign, NaN becomes the canonical one.
+    """Round a float to an integral value in the same format; zeros keep their sign, NaN becomes canonical.
 
     Examples
     --------
@@ -87,7 +87,7 @@ def round_to_whole(bits: Bits, fmt: Format, rounding: Rounding) -> Bits:
 
 
 def _whole(u: UnpackedArray, fmt: Format, rounding: Rounding) -> NDArray[np.int64]:
-    """Round significands to whole numbers; those whose last bit is worth more than one stay."""
+    """Round significands to integers; significands whose last bit is worth more than one are unchanged."""
     right = np.clip(fmt.fraction_bits - u.exponent, 0, 63)
     whole = u.significand >> right
     remainder = u.significand - (whole << right)
@@ -95,14 +95,14 @@ def _whole(u: UnpackedArray, fmt: Format, rounding: Rounding) -> NDArray[np.int6
 
 
 def _split(bits: Bits, fmt: Format) -> tuple[_Signs, _Magnitude]:
-    """Take integers apart into sign and magnitude."""
+    """Split integers into sign and magnitude."""
     word = bits.astype(np.uint64) & np.uint64(fmt.mask)
     negative: _Signs = (word & np.uint64(fmt.sign_mask)) != 0
     return negative, np.where(negative, (~word + np.uint64(1)) & np.uint64(fmt.mask), word)
 
 
 def _join(negative: _Signs, magnitude: _Magnitude, fmt: Format) -> Bits:
-    """Put sign and magnitude together again; what does not fit loses its upper bits."""
+    """Join sign and magnitude; integers that do not fit lose their upper bits."""
     word = np.where(negative, ~magnitude + np.uint64(1), magnitude)
     return (word & np.uint64(fmt.mask)).astype(fmt.storage)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which row a ``cvt`` mnemonic names on a chip, and what comes nearest where there is none."""
+"""The look-up of a ``cvt`` mnemonic on a chip, and the nearest forms if it does not exist."""
 
 import re
 
@@ -12,7 +12,7 @@ _LONGEST = 100
 
 
 def lookup_cvt(instruction: str, arch: object = "sm_90") -> CvtForm:
-    """Find the row of a conversion instruction.
+    """Find the entry of a conversion instruction.
 
     Modifiers come in any order; the chip is a PTX target, ``sm_90`` or ``sm_90a``.
 
@@ -41,13 +41,13 @@ def lookup_cvt(instruction: str, arch: object = "sm_90") -> CvtForm:
 
 
 def _chip(arch: object) -> str:
-    """Read a PTX target; a row of the table of chips has it as its name."""
+    """Read a PTX target, the name of an entry in the table of chips."""
     name = getattr(arch, "name", arch)
     plain = re.sub("[af]$", "", name) if isinstance(name, str) else ""
     if plain not in CHIPS:
         raise UnknownNameError(
-            f"there is no chip {shorten(arch)} here; a PTX target names it, one of {', '.join(CHIPS)}; "
-            "wmma_emu.instructions.arch_of finds the one of a product"
+            f"there is no chip {shorten(arch)}; pass a PTX target, one of {', '.join(CHIPS)}; "
+            "wmma_emu.instructions.arch_of finds the target of a product"
         )
     return plain
 
@@ -60,7 +60,7 @@ def _parse(instruction: object, chip: str) -> tuple[str, str, tuple[str, ...]]:
     first, *words = instruction.split(".")
     if first != "cvt" or len(words) < 2:
         raise UnsupportedInstructionError(
-            f"{instruction!r} is no conversion: those are cvt, modifiers, the target type and the source type. "
+            f"{instruction!r} is not a conversion: cvt, modifiers, the target type and the source type. "
             f"{_near(instruction, chip)}"
         )
     *modifiers, target, source = words
@@ -71,8 +71,8 @@ def _parse(instruction: object, chip: str) -> tuple[str, str, tuple[str, ...]]:
     )
     for word, what, names in legal:
         if word not in names:
-            hint = did_you_mean(word, names) or f"; there are {', '.join(names)}."
-            raise UnsupportedInstructionError(f"{instruction!r}: {word!r} is no {what}{hint}")
+            hint = did_you_mean(word, names) or f"; legal are {', '.join(names)}."
+            raise UnsupportedInstructionError(f"{instruction!r}: {word!r} is not a {what}{hint}")
     twice = next((x for x in modifiers if modifiers.count(x) > 1), None)
     if twice:
         raise UnsupportedInstructionError(f"{instruction!r} gives .{twice} twice; give it once")
@@ -80,13 +80,13 @@ def _parse(instruction: object, chip: str) -> tuple[str, str, tuple[str, ...]]:
 
 
 def _reason(target: str, source: str, modifiers: tuple[str, ...]) -> str:
-    """Say which part is wrong: the pair of types, the rounding, or what follows it."""
+    """Return the illegal part: the pair of types, the rounding, or the following modifiers."""
     pair = [row for row in CVT_FORMS.values() if (row.target, row.source) == (target, source)]
     if not pair:
         sources = dict.fromkeys(row.source for row in CVT_FORMS.values() if row.target == target)
         if not sources:
-            return f"nothing is converted to {target}"
-        return f"{target} is made of {', '.join(sources)}, not of {source}"
+            return f"no type is converted to {target}"
+        return f"{target} is converted from {', '.join(sources)}, not from {source}"
     given = [x for x in modifiers if x in CVT_ROUNDINGS]
     roundings = list(dict.fromkeys(row.rounding for row in pair))
     if len(given) > 1:
@@ -95,7 +95,7 @@ def _reason(target: str, source: str, modifiers: tuple[str, ...]) -> str:
     if rounding not in roundings:
         named = [f".{x}" for x in roundings if x]
         if not named:
-            return f"from {source} to {target} nothing is rounded, so that it takes no .{rounding}"
+            return f"a conversion from {source} to {target} does not round, so that .{rounding} is not legal"
         none = " or none" if "" in roundings else ""
         return f"from {source} to {target} the rounding is one of {', '.join(named)}{none}" + (
             f", not .{rounding}" if rounding else "; name one"
@@ -103,7 +103,7 @@ def _reason(target: str, source: str, modifiers: tuple[str, ...]) -> str:
     rest = [".".join(x for x in row.modifiers if x != rounding) for row in pair if row.rounding == rounding]
     asked = ".".join(x for x in modifiers if x != rounding)
     legal = ", ".join(f".{x}" if x else "none" for x in rest)
-    return f"modifiers {f'.{asked}' if asked else '(none)'} are not legal here; legal: {legal}"
+    return f"modifiers {f'.{asked}' if asked else '(none)'} are not legal; legal: {legal}"
 
 
 def _near(instruction: str, chip: str) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which conversion instructions exist, on which chip: rows of legal forms, and the types that they name."""
+"""The legal conversion instructions of each chip, and the types that they name."""
 
 from dataclasses import dataclass
 from itertools import product
@@ -11,22 +11,22 @@ from wmma_emu.evidence import Evidence, Run, Status
 from wmma_emu.formats import Format, format_of
 
 CHIPS = tuple(ARCHS)
-"""Chips of the rows, each with its architecture-specific features: sm_100 is sm_100a too."""
+"""The chips, each with its architecture-specific features: sm_100 includes sm_100a."""
 
 _H200 = "results on an NVIDIA H200, driver 580.159.04, 2026-11-21: 34 million of all forms, none differs"
 
 CVT_ROUNDINGS = ("rn", "rz", "rm", "rp", "rna", "rs", "rni", "rzi", "rmi", "rpi")
 
 NaNOfCvt = Literal["canonical", "kept", "cut", "moved"]
-"""What becomes of a NaN in a float: the canonical one; its bits as they are; its upper bits alone, whatever they mean
-then; or sign and payload moved to where they stand in the other format, and made quiet."""
+"""The result for a NaN in a float: the canonical NaN; its unchanged bits; only its upper bits, which may no longer be
+a NaN; or a quiet NaN with sign and payload moved to their positions in the other format."""
 
 
 @dataclass(frozen=True, slots=True)
 class CvtType:
-    """A type as ``cvt`` names it: one or several elements of a format, the first one lowest.
+    """A type in ``cvt``'s notation: one or several elements of a format, the first element lowest.
 
-    An element takes ``slot_bits``; what it leaves of its slot is zero.
+    An element occupies ``slot_bits``; the unused bits of its slot are zero.
     """
 
     name: str
@@ -36,7 +36,7 @@ class CvtType:
 
     @property
     def bits(self) -> int:
-        """Width of the register, or of the part of it that counts."""
+        """The width of the register, or of its significant part."""
         return self.count * self.slot_bits
 
 
@@ -59,7 +59,7 @@ _PACKED = tuple(f"{x}x{n}" for n in (2, 4) for x in ("e4m3", "e5m2", "e2m1", "e2
 _FLOATS = ("f16", "bf16", "f32", "f64", "tf32", "f16x2", "bf16x2", *_PACKED, "ue8m0x2")
 
 CVT_TYPES: dict[str, CvtType] = {x: _integer(x) for x in _INTEGERS} | {x: _float(x) for x in _FLOATS}
-"""Every type by the name that ``cvt`` gives it."""
+"""Every type by its name in ``cvt``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,20 +69,20 @@ class CvtForm:
     Parameters
     ----------
     target, source : str
-        Types, keys of `CVT_TYPES`.
+        The types, keys of `CVT_TYPES`.
     modifiers : tuple of str
-        Rounding (first), ``ftz``, ``sat``, ``satfinite``, ``relu``, in the order of the PTX manual.
+        The rounding (first), ``ftz``, ``sat``, ``satfinite``, ``relu``, in the order of the PTX manual.
     archs : tuple of str
-        The chips that have it.
+        The chips that support the form.
     nan : {"canonical", "kept", "cut", "moved"}
-        What becomes of a NaN, if a float can hold the result: the target's canonical one; its bits, as they are; those
-        that a tf32 keeps; or sign and upper payload bits, made quiet, as the f64 units do.
+        The result for a NaN, if the target is a float: the target's canonical NaN; its unchanged bits; the bits that
+        tf32 keeps; or a quiet NaN with sign and upper payload bits, as in the f64 units.
     evidence : Evidence
-        Who says that the form exists, and how its results are known on chips where nothing was measured (see
-        `known_on`): ``"documented"`` by the manual; ``"inferred"`` from the machine code that the assembler makes of
-        it; ``"not modelled"``.
+        The source for the form's existence, and the evidence for its results on chips without measurements (see
+        `known_on`): ``"documented"`` by the manual; ``"inferred"`` from the machine code of the assembler;
+        ``"not modelled"``.
     flushes : bool
-        Whether subnormal f32 count as zeros.
+        Whether subnormal f32 numbers are treated as zeros.
     """
 
     target: str
@@ -95,33 +95,33 @@ class CvtForm:
 
     @property
     def mnemonic(self) -> str:
-        """The instruction as the PTX manual spells it."""
+        """The instruction in the spelling of the PTX manual."""
         return ".".join(("cvt", *self.modifiers, self.target, self.source))
 
     @property
     def rounding(self) -> str:
-        """``"rn"``, ``"rzi"``, ...; empty where the form names none."""
+        """``"rn"``, ``"rzi"``, ...; empty if the form has no rounding."""
         return next((x for x in self.modifiers if x in CVT_ROUNDINGS), "")
 
     def known_on(self, chip: str) -> tuple[str, str]:
-        """Source and status of its results on a chip."""
+        """Return the source and the status of the results on a chip."""
         seen = Evidence("measured", f"{self.provenance}; {_H200}", Run("conversions", chip), self.evidence)
         found = seen.of(self.mnemonic)
         return found.source, found.status
 
     @property
     def provenance(self) -> str:
-        """Who says that the form exists."""
+        """The source for the form's existence."""
         return self.evidence.source
 
     @property
     def status(self) -> Status:
-        """How its results are known on chips where nothing was measured."""
+        """The status of its results on chips without measurements."""
         return self.evidence.status
 
     @property
     def num_operands(self) -> int:
-        """How many registers are read: a packed target takes one of f32 for each element."""
+        """The number of source registers: a packed target reads one f32 register per element."""
         return CVT_TYPES[self.target].count if self.source == "f32" else 1
 
 
@@ -166,12 +166,12 @@ _FTZ_SAT = ("", "ftz", "sat", "ftz.sat")
 
 
 def _holds(target: str, source: str) -> bool:
-    """Whether an integer type has all the values of another."""
+    """Return whether an integer type has all values of another."""
     x, y = CVT_TYPES[target].element, CVT_TYPES[source].element
     return x.min_integer <= y.min_integer and y.max_integer <= x.max_integer
 
 
-# Integers. What always fits takes no .sat.
+# Integers. Conversions that always fit do not take .sat.
 for _target, _source in product(_INTEGERS, _INTEGERS):
     _rows(_target, _source, ("",) if _holds(_target, _source) else _SAT)
 _rows(_INTEGERS, "f16 f64", _each(_WHOLE, *_SAT))
@@ -181,7 +181,7 @@ _rows("f32", _INTEGERS, _each(_NEAR, *_FTZ_SAT))
 _rows(_WIDE_INTEGERS, "bf16", _each(_WHOLE, ""), "sm_90")
 _rows("bf16", _WIDE_INTEGERS, _each(_NEAR, ""), "sm_90")
 
-# f16, f32 and f64 among each other, and to whole numbers of their own.
+# Conversions between f16, f32 and f64, and rounding to integral values of the same type.
 _rows("f64", "f16", _SAT, nan="moved")
 _rows("f16", "f64", _each(_NEAR, *_SAT), nan="moved")
 _rows("f32", "f64", _each(_NEAR, *_FTZ_SAT), nan="moved")
@@ -197,7 +197,7 @@ _rows("f64", "f64", ("",), nan="kept", status="inferred", provenance=_OLD + _UNM
 _rows("f32", "f32", ("ftz", "sat", "ftz.sat", *_each(_WHOLE, *_FTZ_SAT)))
 _rows("f64", "f64", ("sat", *_each(_WHOLE, *_SAT)), nan="moved")
 
-# bf16. To f32 it is a shift on every chip, whatever the rounding says.
+# bf16. The conversion to f32 is a shift on every chip, whatever the rounding.
 _SHIFT = "; one shift in the machine code of ptxas 13.0 for sm_80 and sm_90"
 _rows("bf16", "f32", _each(_NEAR, "", "ftz"), "sm_80")
 _rows("f32", "bf16", _each("-" + _NEAR, ""), "sm_80", nan="kept", status="inferred",
@@ -209,13 +209,13 @@ _rows("bf16", "f16", _each("-" + _NEAR, ""), "sm_90")
 _rows("bf16", "f64", _each(_NEAR, ""), "sm_90", nan="moved")
 _rows("bf16", "bf16", ("", *_each(_WHOLE, "")), "sm_90")
 
-# With .relu and .satfinite: one f32, or two that are packed, the first one upper.
+# With .relu and .satfinite: one f32, or two that are packed, the first in the upper half.
 _rows("f16", "f32", _each("rn rz", "satfinite"), "sm_75")
 _rows("f16", "f32", _each("rn rz", "relu", "relu.satfinite"), "sm_80")
 _rows("bf16", "f32", _each("rn rz", "satfinite", "relu", "relu.satfinite"), "sm_80")
 _rows("f16x2 bf16x2", "f32", _each("rn rz", "", "satfinite", "relu", "relu.satfinite"), "sm_80")
 
-# tf32. With .rna it is a short sequence of integer instructions on every chip.
+# tf32. The conversion with .rna is a short sequence of integer instructions on every chip.
 _CUT_BACK = "; infinities and NaN from the machine code of ptxas 13.0: what is not below infinity loses 0x2000"
 _rows("tf32", "f32", ("rna",), "sm_80", nan="cut", provenance=_PTX.format("sm_80"))
 _rows("tf32", "f32", ("rna.satfinite",), "sm_80", nan="cut", status="inferred",
@@ -223,7 +223,7 @@ _rows("tf32", "f32", ("rna.satfinite",), "sm_80", nan="cut", status="inferred",
 _rows("tf32", "f32", _each("rn rz", "", "relu"), "sm_90")
 _rows("tf32", "f32", _each("rn rz", "satfinite", "satfinite.relu"), "sm_100")
 
-# Narrow formats, two in a register.
+# Narrow formats, two per register.
 _RN = _each("rn", "", "relu")
 _RN_SATFINITE = _each("rn", "satfinite", "satfinite.relu")
 _rows("e4m3x2 e5m2x2", "f32 f16x2", _RN_SATFINITE, "sm_89")
@@ -234,7 +234,7 @@ _rows("f16x2", "e2m1x2 e2m3x2 e3m2x2", _RN, "sm_100")
 _rows("ue8m0x2", "f32 bf16x2", _each("rz rp", "", "satfinite"), "sm_100")
 _rows("bf16x2", "ue8m0x2", ("rn",), "sm_100")
 
-# Stochastic rounding, with random bits in a register more: sm_100a and sm_103a alone.
+# Stochastic rounding, with random bits in an additional register: only sm_100a and sm_103a.
 _RS = {"first": "sm_100f", "status": "not modelled", "provenance": "PTX ISA 9.0, cvt; accepted by ptxas "
        "13.0 for sm_100a and sm_103a"}  # fmt: skip
 for _target in ("f16x2", "bf16x2"):

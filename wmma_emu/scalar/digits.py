@@ -11,7 +11,7 @@ from wmma_emu.scalar.specials import propagate_nan
 
 
 def quotient(a: Bits, b: Bits, fmt: Format, rounding: Rounding, nan: NaNOutput = "canonical") -> Bits:
-    """Divide patterns of any format, digit by digit, and round once.
+    """Divide patterns of any format digit by digit and round once.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def quotient(a: Bits, b: Bits, fmt: Format, rounding: Rounding, nan: NaNOutput =
 
 
 def root(a: Bits, fmt: Format, rounding: Rounding, nan: NaNOutput = "canonical") -> Bits:
-    """Take square roots of patterns of any format, digit by digit, and round once.
+    """Compute square roots of patterns of any format digit by digit and round once.
 
     Examples
     --------
@@ -60,7 +60,7 @@ def root(a: Bits, fmt: Format, rounding: Rounding, nan: NaNOutput = "canonical")
     x = unpack(a, fmt)
     normal, exponent = _normal(x.significand, x.exponent, fmt)
     exponent = exponent - fmt.fraction_bits
-    # Two more places, and one where the exponent would be odd: its half is the root's.
+    # Shift by two more bits, or three if the exponent would be odd: the root's exponent is half of it.
     odd = exponent & 1
     digits = fmt.fraction_bits + 4
     radicand, rest = (normal << odd).view(np.uint64), np.zeros(normal.shape, np.uint64)
@@ -87,6 +87,6 @@ def root(a: Bits, fmt: Format, rounding: Rounding, nan: NaNOutput = "canonical")
 
 
 def _normal(significand: Int64s, exponent: Int64s, fmt: Format) -> tuple[Int64s, Int64s]:
-    """Move the leading bit to where a normal number has it; the exponent counts for that bit."""
+    """Shift the leading bit to its position in a normal number; the exponent is the exponent of that bit."""
     up = fmt.fraction_bits + 1 - bit_length(significand)
     return significand << np.maximum(up, 0), exponent - up

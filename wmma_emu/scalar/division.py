@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Quotients, reciprocals and square roots, rounded once: what ``div``, ``rcp`` and ``sqrt`` with a rounding give."""
+"""Correctly rounded quotients, reciprocals and square roots: ``div``, ``rcp`` and ``sqrt`` with a rounding."""
 
 from collections.abc import Callable
 
@@ -18,7 +18,7 @@ _FAST = ("RNE", "RZ", "RD", "RU")
 
 
 def div(a: Bits, b: Bits, fmt: Format | str, rounding: Rounding = "RNE", *, ftz: bool = False) -> Bits:
-    """Compute ``a / b`` and round once, as PTX's ``div.rn`` and kin do.
+    """Compute ``a / b`` and round once, like PTX's ``div.rn``, ``div.rz``, ``div.rm`` and ``div.rp``.
 
     Parameters
     ----------
@@ -28,8 +28,8 @@ def div(a: Bits, b: Bits, fmt: Format | str, rounding: Rounding = "RNE", *, ftz:
         A floating-point format with infinities; PTX divides f32 and f64.
     rounding : {"RNE", "RZ", "RD", "RU", "RNA", "odd"}
     ftz : bool
-        Whether subnormal operands and results are zeros of their sign; of f32 alone. A result counts as subnormal
-        after it was rounded as if there were smaller normal numbers.
+        Whether to flush subnormal operands and results to zeros of their sign; f32 only. A result is subnormal if it
+        is too small after rounding with an unbounded exponent.
 
     Returns
     -------
@@ -38,12 +38,13 @@ def div(a: Bits, b: Bits, fmt: Format | str, rounding: Rounding = "RNE", *, ftz:
     Raises
     ------
     FragmentMismatchError, UnsupportedInstructionError
-        For other dtypes, shapes that do not broadcast, formats without infinities, ``ftz`` of another format.
+        If a dtype is not legal, shapes do not broadcast, the format has no infinities, or ``ftz`` is used with a
+        format other than f32.
 
     Notes
     -----
-    PTX ISA 9.0, div. A NaN is the canonical one; of f64, the first one of the operands, made quiet. As measured on an
-    NVIDIA H200, driver 580.159.04, 2026-11-21. The specification is `wmma_emu.scalar.reference_division`.
+    PTX ISA 9.0, div. NaN results are canonical; in f64 the first NaN operand, made quiet. Measured on an NVIDIA H200,
+    driver 580.159.04, 2026-11-21. The specification is `wmma_emu.scalar.reference_division`.
 
     Examples
     --------
@@ -69,7 +70,7 @@ def rcp(a: Bits, fmt: Format | str, rounding: Rounding = "RNE", *, ftz: bool = F
 
 
 def sqrt(a: Bits, fmt: Format | str, rounding: Rounding = "RNE", *, ftz: bool = False) -> Bits:
-    """Compute the square root and round once; see `div`. That of -0 is -0, of what is below NaN.
+    """Compute the square root and round once; see `div`. The root of -0 is -0; negative numbers give NaN.
 
     Examples
     --------
@@ -117,19 +118,15 @@ def _check(fmt: Format | str, rounding: str, ftz: bool, operands: dict[str, Bits
     fmt.require_float()
     check_modes(rounding, "ieee")
     if not fmt.has_infinity or fmt.ignored_low_bits:
-        raise OptionError(
-            f"nothing divides {fmt}, which is for matrix products; use f16, bf16, f32, f64"
-        )
+        raise OptionError(f"{fmt} has no division, it is for matrix products; use f16, bf16, f32, f64")
     if ftz and (fmt.name != "f32" or rounding not in _FAST):
-        raise OptionError(
-            f"ftz is of f32 in RNE, RZ, RD and RU, not of {fmt} in {rounding}; leave it out"
-        )
+        raise OptionError(f"ftz applies to f32 with RNE, RZ, RD and RU, not to {fmt} with {rounding}; omit it")
     for name, array in operands.items():
         dtype = getattr(array, "dtype", None)
         if dtype != fmt.storage:
             given = type(array).__name__ if dtype is None else f"an array of {dtype}"
             raise ArgumentError(
                 f"{name} holds {fmt} patterns as unsigned integers of {fmt.storage}, not {given}; "
-                "wmma_emu.formats.dtypes.to_bits makes them from other arrays"
+                "wmma_emu.formats.dtypes.to_bits converts other arrays"
             )
     return fmt

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Fused multiply-add of f64 arrays: a fast path on floats where that is exact, 128 bits for the rest.
+"""Fused multiply-add of f64 arrays: a fast path on floats if that is exact, and 128-bit integers otherwise.
 
 The fast path is Boldo and Melquiond's (`wmma_emu.scalar.exact_sums`): the product as an exact sum of two floats, the
 three summed without error, the two small parts added with rounding to odd, and one last addition that rounds.
@@ -23,9 +23,9 @@ _FRACTION_BITS = np.uint64(52)
 _LOW_HALF = np.uint64(1 << 27)
 _NO_EXPONENT = -(1 << 20)
 
-# With factors of exponents -450 .. 450 and an addend of -900 .. 900, every float that the fast path forms is
-# zero or a multiple of 2**-1004 below 2**1000: nothing overflows, and nothing is subnormal, so that the path
-# is right even in a thread that flushes subnormals.
+# With exponents of factors from -450 to 450 and of the addend from -900 to 900, every float in the fast path is
+# zero or a multiple of 2**-1004 below 2**1000. Overflow and subnormal numbers do not occur, so that the path
+# is correct even in a thread that flushes subnormals.
 _FACTOR_LIMIT = 450
 _ADDEND_LIMIT = 900
 
@@ -56,7 +56,7 @@ def fma_f64(target: Format, rounding: Rounding, nan: NaNOutput, overflow: Overfl
 
 def mul_f64(target: Format, rounding: Rounding, nan: NaNOutput, overflow: Overflow, a: Bits, b: Bits) -> Bits:
     """Compute ``a * b`` of flat arrays of f64 patterns, rounded once to the target."""
-    # A zero of the product's own sign changes nothing, not even the sign of a zero product.
+    # Adding a zero with the product's sign changes nothing, not even the sign of a zero product.
     zero = ((a ^ b) & np.uint64(_F64.sign_mask)).astype(np.uint64)
     return fma_f64(target, rounding, nan, overflow, a, b, zero)
 
@@ -64,7 +64,7 @@ def mul_f64(target: Format, rounding: Rounding, nan: NaNOutput, overflow: Overfl
 def _in_range(bits: Bits, limit: int) -> NDArray[np.bool_]:
     biased = (bits >> _FRACTION_BITS) & _EXPONENT_MASK
     is_zero = bits << np.uint64(1) == 0
-    # Unsigned, so that exponents below the range wrap to far above it.
+    # Unsigned, so that exponents below the range wrap to values far above it.
     inside: NDArray[np.bool_] = biased - np.uint64(_F64.bias - limit) <= np.uint64(2 * limit)
     inside |= is_zero
     return inside
@@ -88,7 +88,7 @@ def _on_floats(a: Bits, b: Bits, c: Bits) -> Bits:
 
 
 def _two_product(x: Doubles, y: Doubles) -> tuple[Doubles, Doubles]:
-    """Product and its rounding error, exactly (Dekker)."""
+    """Return the product and its exact rounding error (Dekker)."""
     product = x * y
     x_high, y_high = _high_half(x), _high_half(y)
     x_low, y_low = x - x_high, y - y_high
@@ -100,7 +100,7 @@ def _two_product(x: Doubles, y: Doubles) -> tuple[Doubles, Doubles]:
 
 
 def _high_half(x: Doubles) -> Doubles:
-    """Round to 26 bits, on the pattern; what is left then has 26 bits too, and a sign."""
+    """Round the pattern to 26 bits; the remainder then also has 26 bits and a sign."""
     word = x.view(np.uint64) + (_LOW_HALF >> np.uint64(1))
     word &= ~(_LOW_HALF - np.uint64(1))
     return word.view(np.float64)
@@ -117,9 +117,9 @@ def _exact(target: Format, rounding: Rounding, nan: NaNOutput, overflow: Overflo
 def _multiply_add(
     x: UnpackedArray, y: UnpackedArray, z: UnpackedArray, rounding: Rounding
 ) -> tuple[NDArray[np.bool_], Int64s, Int64s]:
-    """Sign, significand (its last bit sticky) and exponent of x * y + z of finite numbers.
+    """Return sign, significand (its last bit is sticky) and exponent of x * y + z of finite numbers.
 
-    As `wmma_emu.scalar.fused` does it, with 126 bits in the place of 61.
+    The algorithm equals the one in `wmma_emu.scalar.fused`, with 126 bits instead of 61.
     """
     product = multiply(x.significand.view(np.uint64), y.significand.view(np.uint64))
     addend = (np.zeros_like(product[0]), z.significand.view(np.uint64))

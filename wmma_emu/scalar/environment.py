@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Is this thread's floating-point unit fit for exact work, and what makes it so while work is done?"""
+"""Checks of a thread's floating-point environment, and a context that sets IEEE 754 arithmetic."""
 
 import ctypes
 import platform
@@ -17,8 +17,8 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 # Patterns, because this module may be imported by a thread that flushes. The first product, of 1 + 2**-52 and 1.5,
-# is a tie whose even neighbour is above: it is cut under RZ and RD. The second, (1 + 2**-52)**2, lies just above a
-# float64: it goes up under RU. Then a subnormal result of normal operands, a normal number, and a subnormal one.
+# is a tie whose even neighbour is above: RZ and RD round it down. The second, (1 + 2**-52)**2, is just above a
+# float64: RU rounds it up. Then a subnormal result of normal operands, a normal number, and a subnormal number.
 _X = np.array([0x3FF0 << 48 | 1, 0x3FF0 << 48 | 1, 1 << 52, 1 << 52, 1], np.uint64).view(np.float64)
 _Y = np.array([0x3FF8 << 48, 0x3FF0 << 48 | 1, 0x3FE0 << 48, 0x3FF0 << 48, 0x3FF0 << 48], np.uint64).view(np.float64)
 _EXPECTED = np.array([0x3FF8 << 48 | 2, 0x3FF0 << 48 | 2, 1 << 51, 1 << 52, 1], np.uint64)
@@ -30,33 +30,33 @@ _ALL = _EXPECTED.tobytes()
 def require_round_to_nearest() -> None:
     """Raise unless float64 arithmetic rounds to nearest even in this thread.
 
-    C's ``fesetround`` changes that for the thread that calls it, and a library may forget to change it back.
-    Code of this package that computes with floats, and rounds, calls this first; it takes about a microsecond.
+    C's ``fesetround`` changes the mode of the calling thread, and a library may fail to restore it. Code of this
+    package that rounds floats calls this check first; it takes about a microsecond.
 
     Raises
     ------
     BackendUnavailableError
-        Under any other rounding mode.
+        If the thread has another rounding mode.
 
     Examples
     --------
     >>> require_round_to_nearest()
     """
-    # The bits decide, because a comparison of floats would itself take subnormals for zero.
+    # Bits are compared, because a comparison of floats might itself treat subnormals as zero.
     if (_ROUNDED_X * _ROUNDED_Y).tobytes() != _ROUNDED:
         raise BackendUnavailableError(
             "this thread's floating-point unit does not round to nearest even, so that float64 arithmetic gives "
-            "other bits; a library probably called fesetround and left it so. Call fesetround(FE_TONEAREST) in the "
-            "thread, or use engine='reference' where there is a choice"
+            "other bits; a library probably called fesetround and did not restore the mode. Call "
+            "fesetround(FE_TONEAREST) in the thread, or use engine='reference' if the function has that option"
         )
 
 
 def require_ieee_subnormals() -> None:
-    """Raise unless float64 arithmetic is IEEE 754's in this thread: to nearest, subnormals and all.
+    """Raise unless float64 arithmetic in this thread follows IEEE 754: to nearest, with subnormals.
 
-    Processors have two switches a thread, flush-to-zero for results and denormals-are-zero for operands, and
+    Processors have two switches per thread, flush-to-zero for results and denormals-are-zero for operands, and
     libraries built with ``-ffast-math`` are known to set both when they are loaded. Code of this package that
-    computes with floats near the subnormal range calls this first; it takes about a microsecond.
+    computes with floats near the subnormal range calls this check first; it takes about a microsecond.
 
     Raises
     ------
@@ -72,13 +72,13 @@ def require_ieee_subnormals() -> None:
     require_round_to_nearest()
     raise BackendUnavailableError(
         "this thread's floating-point unit flushes subnormal numbers to zero, so that float64 arithmetic "
-        "is not IEEE 754; a library compiled with -ffast-math probably switched that on when it was "
+        "is not IEEE 754; a library compiled with -ffast-math probably enabled this when it was "
         "imported. Clear FTZ and DAZ in the thread, import that library later, or use engine='reference'"
     )
 
 
 def in_ieee_arithmetic(function: Callable[P, R]) -> Callable[P, R]:
-    """Let a function that computes with floats run as `ieee_arithmetic` says, whoever calls it.
+    """Let a function that computes with floats run in `ieee_arithmetic`, in any calling thread.
 
     Examples
     --------
@@ -99,16 +99,16 @@ def in_ieee_arithmetic(function: Callable[P, R]) -> Callable[P, R]:
 
 @contextmanager
 def ieee_arithmetic() -> Iterator[None]:
-    """Give this thread IEEE 754's arithmetic, to nearest, subnormals and all; and afterwards what it had before.
+    """Set this thread to IEEE 754 arithmetic, to nearest and with subnormals, and restore its state afterwards.
 
-    Threads of XLA, on which JAX calls back, flush subnormal numbers to zero, and a library may leave any thread so. The
-    switch is C's `fesetenv`; other threads are not touched, but those that are started meanwhile inherit it.
+    Threads of XLA, which run JAX's callbacks, flush subnormal numbers to zero, and a library may leave any thread in
+    that state. The switch is C's `fesetenv`; other threads are not changed, but threads started meanwhile inherit it.
 
     Raises
     ------
     BackendUnavailableError
-        Where the thread's arithmetic is another, and the system is none whose switch is known: Linux on x86-64 and
-        64-bit Arm, and macOS.
+        If the thread's arithmetic differs, and the switch of the system is not known. It is known on Linux on x86-64
+        and 64-bit Arm, and on macOS.
 
     Examples
     --------
@@ -133,7 +133,7 @@ def ieee_arithmetic() -> Iterator[None]:
 
 
 class _Switch(NamedTuple):
-    """C's functions of a thread's floating-point environment, and the address that stands for the default one."""
+    """C's functions for a thread's floating-point environment, and the address of the default environment."""
 
     get: Callable[..., int]
     set: Callable[..., int]
@@ -141,7 +141,7 @@ class _Switch(NamedTuple):
 
 
 _ROOM = 512
-"""Bytes: more than the environment, ``fenv_t``, takes anywhere; glibc's has 32."""
+"""A size in bytes that exceeds ``fenv_t``, the environment, on every system; glibc's has 32."""
 
 
 @cache
@@ -151,9 +151,9 @@ def _switch() -> _Switch | None:
         if sys.platform == "darwin":
             default = ctypes.c_void_p(ctypes.addressof(ctypes.c_char.in_dll(library, "_FE_DFL_ENV")))
         elif sys.platform == "linux" and platform.machine() in ("x86_64", "aarch64"):
-            default = ctypes.c_void_p(-1)  # FE_DFL_ENV, of glibc and of musl
+            default = ctypes.c_void_p(-1)  # FE_DFL_ENV in glibc and musl
         else:
             return None
         return _Switch(library.fegetenv, library.fesetenv, default)
-    except (OSError, ValueError, AttributeError):  # there are no such functions
+    except (OSError, ValueError, AttributeError):  # the functions do not exist
         return None

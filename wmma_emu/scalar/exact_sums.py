@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Sums of two float64 with nothing lost: as the nearest number and its error, or rounded to odd.
+"""Exact sums of two float64 numbers: as the nearest number and its error, or rounded to odd.
 
-What is rounded to odd may be rounded once more, to a format that has at least two bits less (Boldo and Melquiond,
+A number rounded to odd may be rounded again to a format with at least two fewer bits (Boldo and Melquiond,
 "Emulation of FMA and correctly rounded sums: proved algorithms using rounding to odd", IEEE Transactions on Computers
 57, 2008).
 """
@@ -13,7 +13,7 @@ Doubles = NDArray[np.float64]
 
 
 def two_sum(x: Doubles, y: Doubles) -> tuple[Doubles, Doubles]:
-    """Sum and its rounding error, exactly (Knuth); of an infinite sum the error is NaN.
+    """Return the sum and its exact rounding error (Knuth); the error of an infinite sum is NaN.
 
     Examples
     --------
@@ -27,7 +27,7 @@ def two_sum(x: Doubles, y: Doubles) -> tuple[Doubles, Doubles]:
 
 
 def to_odd(x: Doubles, y: Doubles) -> Doubles:
-    """Sum, rounded to odd: exact, or of the two neighbours the one whose last bit is 1.
+    """Return the sum rounded to odd: exact, or the neighbour whose last bit is 1.
 
     Examples
     --------
@@ -36,11 +36,11 @@ def to_odd(x: Doubles, y: Doubles) -> Doubles:
     """
     total, error = two_sum(x, y)
     word = total.view(np.int64)
-    # An error of NaN is neither above nor below zero.
+    # A NaN error is neither above nor below zero.
     inexact = ((error > 0) | (error < 0)) & (word & 1 == 0)
     if not inexact.any():
         return total
-    # One step in magnitude toward the exact sum: up where the error has the sign of the sum.
+    # One step in magnitude toward the exact sum: up if the error has the sign of the sum.
     step = ((word ^ error.view(np.int64)) >> 63) | 1
     odd: Doubles = (word + step * inexact).view(np.float64)
     return odd

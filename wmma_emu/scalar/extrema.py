@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Smaller, larger, absolute, negative, copied signs and kinds of numbers: on bits, for any binary format."""
+"""Minimum, maximum, absolute value, negation, copied signs and classification, on bits of any binary format."""
 
 from typing import Any
 
@@ -11,20 +11,20 @@ from wmma_emu.formats import Format
 Bits = NDArray[np.unsignedinteger[Any]]
 
 SIGN_TESTS = ("finite", "infinite", "number", "notanumber", "normal", "subnormal")
-"""What `testp` can ask."""
+"""The tests of `testp`."""
 
 
 def is_nan(bits: Bits, fmt: Format) -> NDArray[np.bool_]:
-    """Where a pattern is a NaN."""
+    """Return which patterns are NaN."""
     unsigned = bits.dtype.type
     return bits & unsigned(fmt.sign_mask - 1) > unsigned(fmt.infinity)
 
 
 def extremum(a: Bits, b: Bits, fmt: Format, *, largest: bool, propagates: bool = False, xorsign: bool = False) -> Bits:
-    """Take the smaller or the larger of two numbers: -0 is below +0, and a number beats a NaN.
+    """Return the smaller or the larger of two numbers: -0 is below +0, and a number takes precedence over a NaN.
 
-    If it ``propagates``, a NaN beats a number (``.NaN``). A NaN that results is the canonical one, but of f64 the
-    second one, made quiet. With ``xorsign`` magnitudes are compared, and the result has the exclusive or of both signs
+    With ``propagates``, a NaN takes precedence (``.NaN``). A resulting NaN is canonical, but in f64 it is the second
+    one, made quiet. With ``xorsign`` magnitudes are compared, and the result has the exclusive or of both signs
     (``.xorsign.abs``).
 
     Examples
@@ -55,7 +55,7 @@ def extremum(a: Bits, b: Bits, fmt: Format, *, largest: bool, propagates: bool =
 
 
 def _order(bits: Bits) -> NDArray[Any]:
-    """Signed integers in the order of the numbers; twice is the identity."""
+    """Return signed integers in the order of the numbers; the function is its own inverse."""
     word = bits.view(f"i{bits.dtype.itemsize}")
     width = bits.dtype.itemsize * 8
     result: Bits = word ^ (word >> (width - 1) & ((1 << (width - 1)) - 1))
@@ -67,7 +67,7 @@ def _from_order(word: NDArray[Any]) -> Bits:
 
 
 def absolute(bits: Bits, fmt: Format) -> Bits:
-    """Clear the sign; a NaN becomes the canonical one, or, of f64, is made quiet and keeps its sign.
+    """Clear the sign; a NaN becomes canonical, but in f64 it is made quiet and keeps its sign.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def absolute(bits: Bits, fmt: Format) -> Bits:
 
 
 def negate(bits: Bits, fmt: Format) -> Bits:
-    """Turn the sign; a NaN becomes the canonical one, or, of f64, is made quiet and keeps its sign.
+    """Invert the sign; a NaN becomes canonical, but in f64 it is made quiet and keeps its sign.
 
     Examples
     --------
@@ -102,7 +102,7 @@ def _quiet(bits: Bits, fmt: Format) -> Bits:
 
 
 def copysign(a: Bits, b: Bits, fmt: Format) -> Bits:
-    """Give b the sign of a.
+    """Return b with the sign of a.
 
     Examples
     --------
@@ -116,7 +116,7 @@ def copysign(a: Bits, b: Bits, fmt: Format) -> Bits:
 
 
 def testp(bits: Bits, fmt: Format, test: str) -> NDArray[np.bool_]:
-    """Ask what kind of number a pattern is; zero is normal (NVIDIA H200, 2026-11-21).
+    """Test the kind of number of each pattern; zero is normal (NVIDIA H200, 2026-11-21).
 
     Examples
     --------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What one lane's adder and multiplier give, for whole arrays: exact sums and products, rounded once.
+"""The adder and multiplier of one lane, for whole arrays: exact sums and products, rounded once.
 
 The C library's ``fma`` is not used: NumPy does not offer it, and float64 with a cast to a narrower type
 rounds twice. The specification, one number at a time, is `wmma_emu.scalar.reference`.
@@ -46,10 +46,10 @@ def fma(
         Any floating-point format.
     rounding : {"RNE", "RZ", "RD", "RU", "RNA", "odd"}
     nan : {"canonical", "propagate"}
-        Which NaN comes out: the format's canonical one; or the first NaN among (b, c, a), quieted, its sign
-        and payload kept, which is what NVIDIA's f64 units do. One that the operation makes is canonical.
+        The NaN of a result: the format's canonical NaN; or the first NaN among (b, c, a), made quiet, with sign and
+        payload, as in NVIDIA's f64 units. A NaN that the operation itself produces is canonical.
     out : Format or str, optional
-        Format of the result, if another.
+        The format of the result, if it differs.
     overflow : {"ieee", "infinity", "saturate"}
 
     Returns
@@ -125,7 +125,7 @@ def _check(fmt: Format, out: Format | str | None, rounding: str, nan: str, overf
     check_nan_output(nan)
     if nan == "propagate" and target != fmt:
         raise ArgumentValueError(
-            f"a NaN of {fmt} cannot be propagated into {target}; use nan='canonical', or leave out= away"
+            f"a NaN of {fmt} cannot be propagated into {target}; use nan='canonical', or omit out="
         )
     return target
 
@@ -138,7 +138,7 @@ def _in_blocks(core: Callable[..., Bits], fmt: Format, target: Format, operands:
             given = type(array).__name__ if kind is None else f"an array of {kind}"
             raise ArgumentError(
                 f"{name} holds {fmt} patterns as unsigned integers of {fmt.storage}, not {given}; "
-                "wmma_emu.formats.dtypes.to_bits makes them from other arrays"
+                "wmma_emu.formats.dtypes.to_bits converts other arrays"
             )
     try:
         arrays = np.broadcast_arrays(*operands.values())
@@ -156,10 +156,8 @@ def _in_blocks(core: Callable[..., Bits], fmt: Format, target: Format, operands:
     return result.reshape(shape)
 
 
-def _fma_f32(
-    target: Format, rounding: Rounding, nan: NaNOutput, overflow: Overflow, a: Bits, b: Bits, c: Bits
-) -> Bits:
-    """On float64 where results are rounded to nearest even, on integers else."""
+def _fma_f32(target: Format, rounding: Rounding, nan: NaNOutput, overflow: Overflow, a: Bits, b: Bits, c: Bits) -> Bits:
+    """Compute on float64 if results are rounded to nearest even, otherwise on integers."""
     fmt = format_of("f32")
     if rounding != "RNE" or target != fmt or overflow == "saturate" or nan == "propagate":
         return _fma_block(fmt, target, rounding, nan, overflow, a, b, c)
@@ -178,7 +176,7 @@ def _fma_block(
     b: Bits,
     c: Bits | None = None,
 ) -> Bits:
-    """Without ``c`` a product: a zero of its own sign changes nothing, not even the sign of a zero product."""
+    """Compute one block; without ``c``, a zero with the product's sign, which changes nothing, is added."""
     x, y = unpack(a, fmt), unpack(b, fmt)
     z = zero_like(x.sign ^ y.sign) if c is None else unpack(c, fmt)
     word = _multiply_add(x, y, z, fmt, target, rounding, overflow)
@@ -196,13 +194,13 @@ def _multiply_add(
     rounding: Rounding,
     overflow: Overflow,
 ) -> Bits:
-    """Round x * y + z of finite numbers; significands of at most 24 bits, so that all fits one int64."""
+    """Round x * y + z of finite numbers; significands of at most 24 bits, so that all fit in an int64."""
     product = x.significand * y.significand
     product_exponent = x.exponent + y.exponent - 2 * fmt.fraction_bits
     addend_exponent = z.exponent - fmt.fraction_bits
-    # The larger of the two gets its leading bit at bit 60, and has at least 13 zeros below its 48 bits. What
-    # the smaller one loses is kept as one sticky bit; it loses bits only where it is more than 2**12 times
-    # smaller, so the difference cannot cancel, and the sticky bit stays far below the last bit kept.
+    # The leading bit of the larger term is shifted to bit 60, with at least 13 zeros below its 48 bits. The
+    # dropped bits of the smaller term become one sticky bit; bits are dropped only if it is more than 2**12
+    # times smaller, so the difference cannot cancel, and the sticky bit is far below the last bit kept.
     low = np.maximum(_top(product, product_exponent), _top(z.significand, addend_exponent)) - 61
     total = _with_sign(shift_with_sticky(product, product_exponent - low), x.sign ^ y.sign)
     total += _with_sign(shift_with_sticky(z.significand, addend_exponent - low), z.sign)
@@ -211,12 +209,12 @@ def _multiply_add(
 
 
 def _top(significand: Int64s, exponent: Int64s) -> Int64s:
-    """Exponent one above the leading bit; far below everything for zero."""
+    """Return the exponent of the bit above the leading bit; a tiny exponent for zero."""
     return np.where(significand == 0, _NO_EXPONENT, bit_length(significand) + exponent)
 
 
 def shift_with_sticky(significand: Int64s, places: Int64s) -> Int64s:
-    """Shift left, or right with everything lost kept as a one in the last bit.
+    """Shift left, or right with the dropped bits merged into the last bit.
 
     Examples
     --------

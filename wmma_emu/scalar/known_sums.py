@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Sums and differences of f32 that ptxas computes: some releases cut a difference where the chip rounds a tie to even.
+"""Sums and differences of f32 constants in ptxas: some releases truncate a difference that the chip rounds to even.
 
-``docs/decisions/0024-constants-that-ptxas-knows.md`` says how the rule was read.
+``docs/decisions/0024-constants-that-ptxas-knows.md`` explains how the rule was determined.
 """
 
 from wmma_emu.formats import format_of
@@ -13,18 +13,17 @@ RELEASES = {
     "ptxas 12.9.86": True, "ptxas 13.0.88": False, "ptxas 13.4.59": False, "ptxas 13.5.37": True,
     RELEASE_OF_THE_DRIVER: True,
 }  # fmt: skip
-"""Whether a release cuts differences that tie: three of ptxas read on 23 November 2026, and the compiler in the driver
-of the NVIDIA H200 that was recorded on that day."""
+"""Whether a release truncates ties of differences: three releases of ptxas examined on 23 November 2026, and the
+compiler in the driver of the NVIDIA H200 recorded on that day."""
 
 _F32 = format_of("f32")
 _MAGNITUDE, _INFINITY, _EXPONENT = 0x7FFF_FFFF, 0x7F80_0000, 23
 
 
 def cut_tie(a: int, b: int, rounded: int, release: str = RELEASE_OF_THE_DRIVER) -> int:
-    """Correct the sum of two f32, rounded to nearest even, to what a release gives.
+    """Correct the sum of two f32, rounded to nearest even, to the result of a release.
 
-    A difference that lies halfway between two numbers is cut to the one nearer to zero, where it has the exponent of
-    the larger operand.
+    A difference halfway between two numbers is rounded toward zero if it has the exponent of the larger operand.
 
     All are patterns; ``release`` is a key of `RELEASES`.
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Permutation of bytes: four of the eight bytes of two words, chosen by selectors or by a mode."""
+"""Permutation of bytes: four of the eight bytes of two words, selected by selectors or by a mode."""
 
 from typing import Any
 
@@ -19,36 +19,36 @@ PRMT_MODES: dict[str, tuple[tuple[int, int, int, int], ...]] = {
     "ecr": ((0, 0, 0, 0), (0, 1, 1, 1), (0, 1, 2, 2), (0, 1, 2, 3)),
     "rc16": ((0, 1, 0, 1), (2, 3, 2, 3), (0, 1, 0, 1), (2, 3, 2, 3)),
 }
-"""For each mode, and each value of the selector's lowest two bits, which byte comes where, the lowest place first.
-Bytes 0-3 are those of a, 4-7 those of b (PTX ISA 9.0, prmt: documented)."""
+"""The selected bytes for each mode and each value of the selector's lowest two bits, lowest result byte first.
+Bytes 0-3 belong to a, 4-7 to b (PTX ISA 9.0, prmt: documented)."""
 
 _SIGN = 8
-"""The bit of a selector that takes the byte's sign, eight times, instead of the byte."""
+"""The bit of a selector that replicates the byte's sign eight times instead of copying the byte."""
 
 
 def prmt(a: _Words, b: _Words, c: _Words, mode: str = "") -> Any:
-    """Pick four bytes out of two words, as PTX's ``prmt`` does.
+    """Select four bytes of two words, as PTX's ``prmt`` does.
 
     Parameters
     ----------
     a, b : uint32 or int32 arrays, or ints
         Bytes 0 to 3 and 4 to 7. Arrays broadcast. Python integers count as 32 bits.
     c : uint32 or int32 array, or int
-        Without a mode, bits 4i to 4i + 2 choose what becomes byte i, and bit 4i + 3 replicates that byte's sign
-        bit in its place; upper bits do not count. With a mode, the lowest two bits choose.
+        Without a mode, bits 4i to 4i + 2 select the source of byte i, and bit 4i + 3 replicates its sign bit
+        instead; upper bits are ignored. With a mode, the lowest two bits select the permutation.
     mode : {"", "f4e", "b4e", "rc8", "ecl", "ecr", "rc16"}
 
     Returns
     -------
-    array of a's dtype (uint32 where a is an integer and another an array), or int
-        An int, not negative, where all three are Python integers.
+    array of a's dtype (uint32 if a is an integer and another operand an array), or int
+        A non-negative int if all three are Python integers.
 
     Raises
     ------
     FragmentMismatchError
-        For other dtypes, integers beyond 32 bits, shapes that do not broadcast.
+        If a dtype is not legal, an integer exceeds 32 bits, or shapes do not broadcast.
     UnsupportedInstructionError
-        For a mode that does not exist.
+        If the mode does not exist.
 
     Notes
     -----
@@ -60,9 +60,7 @@ def prmt(a: _Words, b: _Words, c: _Words, mode: str = "") -> Any:
     ('0x55441100', '0x808080ff', '0x22222222')
     """
     if not isinstance(mode, str) or mode not in ("", *PRMT_MODES):
-        raise OptionError(
-            f"there is no mode {shorten(mode)} of prmt; the modes are {', '.join(PRMT_MODES)}, or none"
-        )
+        raise OptionError(f"there is no mode {shorten(mode)} of prmt; the modes are {', '.join(PRMT_MODES)}, or none")
     words = [_word(x, name) for name, x in zip("abc", (a, b, c), strict=True)]
     try:
         low, high, chosen = np.broadcast_arrays(*words)
@@ -84,7 +82,7 @@ def prmt(a: _Words, b: _Words, c: _Words, mode: str = "") -> Any:
 
 
 def _selector(chosen: NDArray[np.uint64], mode: str, place: int) -> NDArray[np.uint64]:
-    """Say which byte comes to a place, and in bit 3 whether its sign alone."""
+    """Return the selector of a result byte; bit 3 is set to replicate its sign."""
     if not mode:
         return chosen >> np.uint64(4 * place) & np.uint64(15)
     bytes_of_place = np.array([row[place] for row in PRMT_MODES[mode]], np.uint64)
@@ -105,5 +103,5 @@ def _word(value: object, name: str) -> NDArray[np.uint32]:
     given = shorten(value.dtype, str) if isinstance(value, np.ndarray | np.generic) else shorten(value)
     raise ArgumentError(
         f"{name} of prmt is a word of 32 bits, an integer or an array of uint32 or int32, not {given}; "
-        "take the same bits with .view(numpy.uint32)"
+        "reinterpret the bits with .view(numpy.uint32)"
     )

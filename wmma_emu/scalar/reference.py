@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""One lane's arithmetic on Python integers: exact, then rounded once, in any format and any mode.
+"""The arithmetic of one lane on Python integers: exact, then rounded once, in any format and mode.
 
 This is the specification of `fma`, `add`, `mul` and `convert` of `wmma_emu.scalar`, which do the same for
-whole arrays; tests demand that the two agree.
+whole arrays; tests check that the two agree.
 """
 
 from typing import Literal
@@ -13,8 +13,8 @@ from wmma_emu.formats.reference import Unpacked, pack_infinity, pack_nan, round_
 from wmma_emu.formats.spec import check_modes
 
 NaNOutput = Literal["canonical", "propagate"]
-"""Which NaN an operation produces: the format's canonical one; or, as NVIDIA's f64 units do (measured on an
-H200), the first NaN among (b, c, a), quieted, its sign and payload kept."""
+"""The NaN that an operation produces: the format's canonical NaN; or, as in NVIDIA's f64 units (measured on an
+H200), the first NaN among (b, c, a), made quiet, with its sign and payload."""
 
 
 def fma(
@@ -79,7 +79,7 @@ def mul(
         for bits, number in ((b, y), (a, x)):
             if number.kind == "nan":
                 return quiet(bits, fmt)
-    # Adding a zero of the product's own sign changes nothing, not even the sign of a zero product.
+    # Adding a zero with the product's sign changes nothing, not even the sign of a zero product.
     zero = Unpacked("zero", x.sign ^ y.sign, 0, 0)
     return _multiply_add(x, y, zero, fmt, out or fmt, rounding, overflow)
 
@@ -109,7 +109,7 @@ def convert(bits: int, source: Format, target: Format, rounding: Rounding = "RNE
         return _to_integer(number, source, target, rounding)
     if number.kind == "nan":
         if (source.name, target.name, rounding) == ("f32", "tf32", "RNA"):
-            # Three integer instructions on every chip: the upper bits stay, and may be those of an infinity.
+            # Three integer instructions on every chip: only the upper bits remain, and may be an infinity.
             return bits >> target.ignored_low_bits << target.ignored_low_bits
         return pack_nan(target)
     if number.kind == "infinity":
@@ -119,7 +119,7 @@ def convert(bits: int, source: Format, target: Format, rounding: Rounding = "RNE
 
 
 def quiet(bits: int, fmt: Format) -> int:
-    """Set the quiet bit of a NaN; sign and payload stay."""
+    """Set the quiet bit of a NaN; sign and payload are unchanged."""
     if fmt.nan != "ieee":
         return bits
     return bits | 1 << (fmt.fraction_bits - 1 + fmt.ignored_low_bits)
@@ -131,7 +131,7 @@ def one(fmt: Format) -> int:
 
 
 def clamp(value: int, target: Format) -> int:
-    """Return the pattern of the integer nearest to a value that the format has."""
+    """Return the pattern of the format's integer that is nearest to a value."""
     return min(max(value, target.min_integer), target.max_integer) & target.mask
 
 
@@ -155,7 +155,7 @@ def _multiply_add(
         return pack_infinity(z.sign, out, overflow)
     total, low = exact_multiply_add(x, y, z, fmt)
     if total == 0:
-        # Only two zeros of one sign keep it; an exact cancellation is +0, and -0 when rounding down.
+        # Two zeros of the same sign keep it; an exact cancellation is +0, or -0 when rounding down.
         sign = product_sign if product_sign == z.sign else int(rounding == "RD")
     else:
         sign = int(total < 0)

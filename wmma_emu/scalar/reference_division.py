@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Quotients and square roots on Python integers: exact, then rounded once, in any format and any mode.
 
-This is the specification of `div`, `rcp` and `sqrt` of `wmma_emu.scalar`; tests demand that they agree with it.
+This is the specification of `div`, `rcp` and `sqrt` of `wmma_emu.scalar`; tests check that they agree with it.
 """
 
 from math import isqrt
@@ -12,7 +12,7 @@ from wmma_emu.scalar.reference import NaNOutput, quiet
 
 
 def div(a: int, b: int, fmt: Format, rounding: Rounding = "RNE", nan: NaNOutput = "canonical") -> int:
-    """Divide, and round once.
+    """Divide and round once.
 
     Examples
     --------
@@ -31,14 +31,14 @@ def div(a: int, b: int, fmt: Format, rounding: Rounding = "RNE", nan: NaNOutput 
         return pack_infinity(sign, fmt)
     if x.kind == "zero" or y.kind == "infinity":
         return sign * fmt.sign_mask
-    # Far more digits than any format keeps, and one that says whether anything is left.
+    # Far more digits than any format keeps, and a last one that is set if there is a remainder.
     digits = 4 * fmt.bits
     whole, rest = divmod(x.significand << digits, y.significand)
     return round_pack(sign, 2 * whole + (rest != 0), x.exponent - y.exponent - digits - 1, fmt, rounding)
 
 
 def sqrt(a: int, fmt: Format, rounding: Rounding = "RNE", nan: NaNOutput = "canonical") -> int:
-    """Take the square root, and round once.
+    """Compute the square root and round once.
 
     Examples
     --------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the f64 pipes give for bits in every rounding: on floats to nearest, on integers for the other roundings."""
+"""The f64 pipes on patterns, in every rounding: computed on floats to nearest, on integers otherwise."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ _CANONICAL = np.uint64(_F64.canonical_nan)
 
 
 def add(a: Bits, b: Bits, rounding: Rounding = "RNE") -> Bits:
-    """Compute ``a + b``, rounded once; the first NaN of b and a comes out, quiet.
+    """Compute ``a + b``, rounded once; the first NaN of b and a is returned, made quiet.
 
     Examples
     --------
@@ -32,7 +32,7 @@ def add(a: Bits, b: Bits, rounding: Rounding = "RNE") -> Bits:
 
 
 def sub(a: Bits, b: Bits, rounding: Rounding = "RNE") -> Bits:
-    """Compute ``a - b``, rounded once; the first NaN of b and a comes out, quiet, with the sign that it had.
+    """Compute ``a - b``, rounded once; the first NaN of b and a is returned, made quiet, with its sign.
 
     Examples
     --------
@@ -45,7 +45,7 @@ def sub(a: Bits, b: Bits, rounding: Rounding = "RNE") -> Bits:
 
 
 def mul(a: Bits, b: Bits, rounding: Rounding = "RNE") -> Bits:
-    """Compute ``a * b``, rounded once; the first NaN of b and a comes out, quiet.
+    """Compute ``a * b``, rounded once; the first NaN of b and a is returned, made quiet.
 
     Examples
     --------
@@ -60,7 +60,7 @@ def mul(a: Bits, b: Bits, rounding: Rounding = "RNE") -> Bits:
 
 
 def fma(a: Bits, b: Bits, c: Bits, rounding: Rounding = "RNE") -> Bits:
-    """Compute ``a * b + c``, rounded once; the first NaN of b, c and a comes out, quiet.
+    """Compute ``a * b + c``, rounded once; the first NaN of b, c and a is returned, made quiet.
 
     Examples
     --------

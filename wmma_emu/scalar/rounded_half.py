@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""What the half-precision pipes give for bits of f16 and bf16: sums, products, fused multiply-adds, to nearest even.
+"""The half-precision pipes on patterns of f16 and bf16: sums, products, fused multiply-adds, to nearest even.
 
-An f16 needs no care: sums and products of two are exact in f32 or rounded there so that it does not matter (24 bits
-are twice 11 and two more), and x * y + z is rounded by float64 only where it lies next to z, or beyond the largest f16.
-Of bf16, with the range of f32, sums are rounded to odd on the way where that matters.
+For f16 the intermediate rounding does not matter. Sums and products of two are exact in f32 or rounded harmlessly (24
+bits are twice 11 plus two), and float64 rounds x * y + z only if it is next to z, or beyond the largest f16. For bf16,
+with the range of f32, intermediate sums are rounded to odd if that matters.
 """
 
 import numpy as np
@@ -17,11 +17,11 @@ _FLUSHED_BELOW = 2.0**-14 - 2.0**-26
 
 _BELOW_F16, _TIE_OF_F16 = np.uint32(0x1FFF), np.uint32(0x1000)
 _BELOW_BF16, _TIE_OF_BF16 = np.uint32(0xFFFF), np.uint32(0x8000)
-"""What the formats lack of the fraction of f32, and the middle of it."""
+"""The f32 fraction bits that the formats lack, and half of them."""
 
 
 class Half:
-    """One of the two formats, ``f16`` and ``bf16``: how it is widened, and how float64 is rounded to it."""
+    """One of the two formats ``f16`` and ``bf16``: its widening, and the rounding of float64 to it."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -30,7 +30,7 @@ class Half:
         self.nan = np.uint16(0x7FFF)
 
     def flush(self, bits: Bits) -> Bits:
-        """Make subnormal numbers zeros of their sign."""
+        """Flush subnormal numbers to zeros of their sign."""
         small = bits & self.infinity == 0
         return np.where(small, bits & np.uint16(0x8000), bits) if small.any() else bits
 
@@ -39,7 +39,7 @@ class Half:
         return np.where(bits > self.infinity, np.uint16(0), np.minimum(bits, self.one))
 
     def relu(self, bits: Bits) -> Bits:
-        """Make negative numbers +0; NaN stays."""
+        """Replace negative numbers by +0; NaN is unchanged."""
         return np.where(bits >= np.uint16(0x8000), np.uint16(0), bits)
 
     def single(self, bits: Bits) -> NDArray[np.float32]:
@@ -65,9 +65,9 @@ class Half:
         return np.where(nan, self.nan, bits) if nan.any() else bits
 
     def round_double(self, number: NDArray[np.float64], ftz: bool = False) -> Bits:
-        """Round float64 to the format, to nearest even, once; f16 below the smallest normal number to zero if wanted.
+        """Round float64 once to the format, to nearest even; ``ftz`` flushes f16 below the smallest normal number.
 
-        What is too small is told by the value rounded as if there were smaller normal numbers.
+        The value is compared with the smallest normal number after rounding with an unbounded exponent.
         """
         if self.name == "f16":
             bits = number.astype(np.float16).view(np.uint16)
@@ -93,7 +93,7 @@ def add(a: Bits, b: Bits, half: Half, ftz: bool = False) -> Bits:
     '0x3c00'
     """
     with np.errstate(all="ignore"):
-        # A sum of two bf16 may be wider than f32, but is then next to one of them.
+        # A sum of two bf16 may need more bits than f32 has, but is then next to one of the operands.
         result = half.round_single(half.single(a) + half.single(b))
     # A subnormal sum is exact.
     return half.flush(result) if ftz else result
@@ -110,7 +110,7 @@ def mul(a: Bits, b: Bits, half: Half, ftz: bool = False) -> Bits:
     with np.errstate(all="ignore"):
         if half.name == "f16" and not ftz:
             return half.round_single(half.single(a) * half.single(b))
-        # A subnormal product of bf16 would be rounded to f32 before.
+        # A subnormal product of bf16 would be rounded to f32 first.
         return half.round_double(half.double(a) * half.double(b), ftz)
 
 
@@ -125,7 +125,7 @@ def fma(a: Bits, b: Bits, c: Bits, half: Half, ftz: bool = False) -> Bits:
     """
     with np.errstate(all="ignore"):
         if half.name == "f16":
-            # The product is exact. What stays of subnormal numbers, and of those beside them, is not looked at.
+            # The product is exact. Results that are subnormal, or next to subnormal numbers, are always recomputed.
             single = half.single(a) * half.single(b) + half.single(c)
             hard = (single.view(np.uint32) & _BELOW_F16 == _TIE_OF_F16) | (np.abs(single) < 2.0**-13)
             hard &= single != 0
@@ -134,7 +134,7 @@ def fma(a: Bits, b: Bits, c: Bits, half: Half, ftz: bool = False) -> Bits:
             single = total.astype(np.float32)
             hard = single.view(np.uint32) & _BELOW_BF16 == _TIE_OF_BF16
         result = half.round_single(single)
-        # Rounded more than once, a sum is another only where it came to lie on a tie of the last time.
+        # Double rounding changes a sum only if the first rounding produces a tie of the second.
         if hard.any():
             x, y, z = (half.double(np.broadcast_to(word, hard.shape)[hard]) for word in (a, b, c))
             exact = x * y + z if half.name == "f16" else to_odd(x * y, z)
@@ -143,7 +143,7 @@ def fma(a: Bits, b: Bits, c: Bits, half: Half, ftz: bool = False) -> Bits:
 
 
 def _single_to_odd(number: NDArray[np.float64]) -> NDArray[np.float32]:
-    """Round float64 to f32 so that it may be rounded once more: to the neighbour whose last bit is 1."""
+    """Round float64 to f32 so that it may be rounded again: to the neighbour whose last bit is 1."""
     nearest = number.astype(np.float32)
     back = nearest.astype(np.float64)
     wrong = back != number

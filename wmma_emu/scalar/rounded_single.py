@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""What the f32 pipes give for bits in every rounding, with and without ``.ftz``: on floats, and fast.
+"""The f32 pipes on patterns, in every rounding, with and without ``.ftz``: a fast implementation on floats.
 
-A product of two f32 is exact in float64, and a sum that is rounded to odd there may be rounded once more, to f32.
-Quotients and roots of f32 lie too far from every f32, and from every midpoint of two, for the 53 bits of float64 to
-reach one that they are not, so that a float64 rounded to nearest decides every rounding (Figueroa, "When is double
-rounding innocuous?", SIGNUM Newsletter 30, 1995). Nothing is checked here; `wmma_emu.scalar.fma` and kin do that.
+A product of two f32 is exact in float64, and a float64 sum that is rounded to odd may be rounded again to f32.
+An inexact quotient or root of f32 is so far from every f32, and from every midpoint of two, that rounding it to the 53
+bits of float64 does not reach one; a float64 rounded to nearest therefore decides every rounding (Figueroa, "When
+is double rounding innocuous?", SIGNUM Newsletter 30, 1995). Arguments are not checked; `wmma_emu.scalar.fma` and
+similar functions do that.
 """
 
 from collections.abc import Callable
@@ -27,7 +28,7 @@ _TIE_BITS, _TIE = np.int64((1 << 29) - 1), np.int64(1 << 28)
 
 
 def flush(bits: Bits) -> Bits:
-    """Make subnormal numbers zeros of their sign.
+    """Flush subnormal numbers to zeros of their sign.
 
     Examples
     --------
@@ -46,7 +47,7 @@ def saturate(bits: Bits) -> Bits:
     >>> [hex(x) for x in saturate(np.array([0x80000000, 0x7F800000, 0x7FFFFFFF, 0x3F000000], np.uint32))]
     ['0x0', '0x3f800000', '0x0', '0x3f000000']
     """
-    # Negative numbers and NaN lie above infinity, as unsigned numbers.
+    # As unsigned numbers, negative numbers and NaN are above infinity.
     return np.where(bits > _EXPONENT, _NONE, np.minimum(bits, _ONE))
 
 
@@ -67,7 +68,7 @@ def add(a: Bits, b: Bits, rounding: Rounding = "RNE", ftz: bool = False) -> Bits
         else:
             x, y = _wide(a), _wide(b)
             result = _directed(to_odd(x, y), rounding, a, b)
-    # A sum that is subnormal is exact, so that nothing is left to ask but whether it is.
+    # A subnormal sum is exact, so that it is flushed without regard to rounding.
     return flush(result) if ftz else result
 
 
@@ -111,7 +112,7 @@ def fma(a: Bits, b: Bits, c: Bits, rounding: Rounding = "RNE", ftz: bool = False
                 to_odd(product, z), rounding, (product.view(np.uint64) >> np.uint64(32)).astype(np.uint32), c, ftz
             )
         total = product + z
-        # Two roundings differ from one at a tie, and where f32 is subnormal, alone.
+        # Double rounding differs from single rounding only at a tie, and if the f32 is subnormal.
         hard = (total.view(np.int64) & _TIE_BITS == _TIE) | (np.abs(total) < _SMALLEST_NORMAL)
         if hard.any() and (hard & (total != 0)).any():
             return _rounded(to_odd(product, z), rounding, ftz)
@@ -149,7 +150,7 @@ def rcp(a: Bits, rounding: Rounding = "RNE", ftz: bool = False) -> Bits:
 
 
 def sqrt(a: Bits, rounding: Rounding = "RNE", ftz: bool = False) -> Bits:
-    """Compute the square root, rounded once; of what is negative it is NaN.
+    """Compute the square root, rounded once; negative numbers give NaN.
 
     Examples
     --------
@@ -176,7 +177,7 @@ def _canonical(number: NDArray[np.float32]) -> Bits:
 
 
 def _rounded(exact: Doubles, rounding: Rounding, ftz: bool) -> Bits:
-    """Round to f32 what is exact, or rounded so that this does not matter."""
+    """Round to f32 a float64 that is exact, or was rounded so that double rounding does not matter."""
     nearest = exact.astype(np.float32)
     bits = nearest.view(np.uint32)
     if rounding != "RNE":
@@ -185,7 +186,7 @@ def _rounded(exact: Doubles, rounding: Rounding, ftz: bool) -> Bits:
         if rounding == "RZ":
             bits = bits - (np.abs(back) > np.abs(exact))
         else:
-            # One step down makes a negative number larger in magnitude.
+            # A step down increases the magnitude of a negative number.
             wrong = step(back, exact)
             away = (bits >= _SIGN) == (rounding == "RD")
             bits = np.where(wrong, np.where(away, bits + np.uint32(1), bits - np.uint32(1)), bits)
@@ -206,7 +207,7 @@ def _directed(total: Doubles, rounding: Rounding, x: Bits, y: Bits, ftz: bool = 
 
 
 def _tiny(exact: Doubles, rounding: Rounding) -> NDArray[np.bool_]:
-    """What lies below the smallest normal number, even when rounded as if there were smaller ones."""
+    """Return which numbers are below the smallest normal number after rounding with an unbounded exponent."""
     size = np.abs(exact)
     if rounding == "RNE":
         return size < _SMALLEST_NORMAL - 2.0**-151

@@ -8,7 +8,7 @@ from wmma_emu.scalar.rounded_single import Bits, flush, mul
 POWERS = {
     0x4000_0000: "m2", 0x4080_0000: "m4", 0x4100_0000: "m8", 0x3F00_0000: "d2", 0x3E80_0000: "d4", 0x3E00_0000: "d8",
 }  # fmt: skip
-"""By what the chip multiplies a product before it is rounded, as patterns of f32, and how the instruction says it."""
+"""The factors of a product before rounding, as f32 patterns, and the suffix of the instruction."""
 
 _MAGNITUDE, _ONE = np.uint32(0x7FFF_FFFF), np.uint32(0x3F80_0000)
 
@@ -18,7 +18,7 @@ def scaled_mul(a: Bits, b: Bits, power: int, ftz: bool = False) -> Bits:
 
     Examples
     --------
-    2**127 * 2 is no number of f32, half of it is:
+    2**127 * 2 does not fit in f32, but half of it does:
 
     >>> large, two = np.array([0x7F000000], np.uint32), np.array([0x40000000], np.uint32)
     >>> hex(scaled_mul(large, two, 0x3F000000)[0])
@@ -26,8 +26,8 @@ def scaled_mul(a: Bits, b: Bits, power: int, ftz: bool = False) -> Bits:
     """
     if ftz:
         a, b = flush(a), flush(b)
-    # The smaller one can be enlarged, the larger one made smaller: where that is not exact, the product is infinite
-    # or zero all the same.
+    # The power scales the smaller operand up or the larger one down: if that is not exact, the product is infinite
+    # or zero anyway.
     is_larger = a & _MAGNITUDE > b & _MAGNITUDE
     small, large = np.where(is_larger, b, a), np.where(is_larger, a, b)
     factor = np.uint32(power)

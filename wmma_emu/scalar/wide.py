@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Integers of 128 bits, for whole arrays: a pair of uint64 arrays, the high limb first.
+"""Arrays of 128-bit integers: a pair of uint64 arrays, the high limb first.
 
 Exact sums and products of f64 need 126 bits; a loop over Python integers would be a thousand times slower.
 """
@@ -34,7 +34,7 @@ def multiply(x: Words, y: Words) -> Wide:
 
 
 def length(x: Wide) -> Int64s:
-    """Count the bits.
+    """Return the number of bits.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def length(x: Wide) -> Int64s:
 
 
 def shift_left(x: Wide, places: Int64s) -> Wide:
-    """Shift left by 0 to 127 places.
+    """Shift left by 0 to 127 bits.
 
     Examples
     --------
@@ -61,13 +61,13 @@ def shift_left(x: Wide, places: Int64s) -> Wide:
     small = places.view(np.uint64) & _LAST
     whole = places >= 64
     shifted = low << small
-    # Shifting twice keeps the count below 64 where nothing moves from one limb to the other.
+    # Shifting twice keeps each count below 64 if no bits move from one limb to the other.
     carried = (high << small) | ((low >> _ONE) >> (_LAST - small))
     return np.where(whole, shifted, carried), np.where(whole, np.uint64(0), shifted)
 
 
 def shift_right_with_sticky(x: Wide, places: Int64s) -> Wide:
-    """Shift right by 0 to 127 places; whatever is lost is kept as a one in the last bit.
+    """Shift right by 0 to 127 bits; dropped bits are merged into the last bit.
 
     Examples
     --------
@@ -86,7 +86,7 @@ def shift_right_with_sticky(x: Wide, places: Int64s) -> Wide:
 
 
 def add_signed(x: Wide, y: Wide, opposed: NDArray[np.bool_]) -> tuple[Wide, NDArray[np.bool_]]:
-    """Add magnitudes below 2**126, or subtract the second where opposed; magnitude, and where it is negative.
+    """Add magnitudes below 2**126, or subtract the second if opposed; return the magnitude and whether it is negative.
 
     Examples
     --------
@@ -107,5 +107,5 @@ def _add(x: Wide, y: Wide) -> Wide:
 def _negate_where(x: Wide, where: NDArray[np.bool_]) -> Wide:
     mask = np.uint64(0) - where.astype(np.uint64)
     low = (x[1] ^ mask) - mask
-    # Negating carries into the high limb only from a low limb of zero.
+    # Negation carries into the high limb only if the low limb is zero.
     return (x[0] ^ mask) + (where & (low == 0)), low

@@ -15,7 +15,7 @@ from wmma_emu.formats.arrays import as_numpy
 from wmma_emu.formats.codec import Bits
 from wmma_emu.formats.dtypes import from_bits, to_bits
 from wmma_emu.formats.libraries import takes_tensors
-from wmma_emu.formats.room import require_room
+from wmma_emu.formats.memory_limit import require_memory
 from wmma_emu.instructions.spec import Container, Instruction, Operand
 from wmma_emu.layouts import LaneMap, layout_for
 from wmma_emu.layouts.cute_layout import CuteLayout
@@ -207,7 +207,7 @@ class BoundOperand:
     def checked_registers(self, registers: NDArray[Any], name: str = "registers") -> NDArray[Any]:
         """Return the registers of this operand, or raise an error."""
         registers = as_numpy(registers, name)
-        require_room(registers.shape, registers.dtype.itemsize, name)
+        require_memory(registers.shape, registers.dtype.itemsize, name)
         layout = self.layout
         count, lanes, dtype = layout.num_registers, layout.lane_shape, np.dtype(f"u{layout.register_bits // 8}")
         shape = registers.shape

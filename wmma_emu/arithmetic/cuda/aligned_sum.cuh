@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Aligned sums: each function as that of its name in wmma_emu/arithmetic/reference.py.
+// Aligned sums: each function matches the one with the same name in wmma_emu/arithmetic/reference.py.
 
-// An operand as the unit takes it. Zeros have an exponent below any other, so that no sum of two of them is the
-// largest; infinities and NaN have one above any other, so that the largest exponent shows that one is there.
+// An operand in the unit's form. The exponent of zeros is below all others, so that a sum with one is never the
+// largest; the exponents of infinities and NaN are above all others, so that the largest exponent reveals them.
 struct Operand {
-    int significand;  // signed; that of A shifted left by PRODUCT_LEFT
+    int significand;  // signed; for A shifted left by PRODUCT_LEFT
     int exponent;
     int sign;  // 0 or -1
 };
@@ -28,7 +28,7 @@ FUNCTION Operand decode_b(word bits) { return decode<FormatOfB, Right, 0>(bits);
 FUNCTION Bits enter(word c) { return convert<FormatOfC, Accumulator>(c); }
 FUNCTION word leave(Bits running) { return convert<Accumulator, FormatOfD>(running); }
 
-// Before any product: that of c, but at least the unit's floor.
+// The initial value, before any product: the exponent of c, but at least the unit's floor.
 FUNCTION int alignment_exponent(Bits c) {
     return max(exponent_of<Accumulator>(unpack<Accumulator>(c)), MIN_EXPONENT);
 }
@@ -36,8 +36,8 @@ FUNCTION int alignment_exponent(int largest, int exponent_a, int exponent_b) {
     return max(exponent_a + exponent_b, largest);
 }
 
-// A product, cut toward zero. The shift of a negative one would round down: it is done on the ones' complement of the
-// magnitude, p - 1, whose upper bits are the sign; so a magnitude is cut, whichever the sign.
+// A product, truncated. Shifting a negative product would round down, so the ones' complement of the magnitude, p - 1,
+// is shifted, whose upper bits are the sign; so the magnitude is truncated for both signs.
 FUNCTION int cut(int significand_a, int sign_a, int significand_b, int sign_b, int shift) {
     int sign = sign_a ^ sign_b;
     int product = significand_a * significand_b + sign;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Chains of fused multiply-adds over ascending k, each rounded once, by the GPU's own: exact by IEEE 754. CuPy compiles
-// with subnormal numbers flushed, which the functions named `ieee` do not heed, nor those of 64 bits.
+// Chains of fused multiply-adds over ascending k, each rounded once, by the GPU: exact by IEEE 754. CuPy compiles
+// with subnormal numbers flushed, which does not affect the functions named `ieee` and those of 64 bits.
 
 #ifdef CONVERTS
 FUNCTION Bits decode_a(word bits) { return convert<FormatOfA, Chain>(bits); }
@@ -17,7 +17,7 @@ FUNCTION Bits leave(Bits running) { return running; }
 FUNCTION bool is_nan(Bits x) { return (x & ~SIGN_MASK) > INFINITY_BITS; }
 FUNCTION Bits canonical(Bits x) { return is_nan(x) ? CANONICAL_NAN : x; }
 
-// NaN of units that propagate it: the first among b, c, a, quieted.
+// The NaN of units that propagate it: the first among b, c, a, made quiet.
 FUNCTION Bits propagated(Bits a, Bits b, Bits c) {
     return is_nan(b) ? b | QUIET_BIT : is_nan(c) ? c | QUIET_BIT : is_nan(a) ? a | QUIET_BIT : CANONICAL_NAN;
 }
@@ -31,7 +31,7 @@ FUNCTION Bits fma(Bits a, Bits b, Bits c) {
 FUNCTION Bits mul(Bits a, Bits b) { return canonical((Bits)PATTERN(NEAREST_MULTIPLY_ADD(VALUE(a), VALUE(b), -0.0f))); }
 FUNCTION Bits add(Bits a, Bits b) { return canonical((Bits)PATTERN(NEAREST_MULTIPLY_ADD(1.0f, VALUE(a), VALUE(b)))); }
 
-// A number of 64 bits lies in two planes. Half a shift twice: none may be as wide as the number.
+// A 64-bit number occupies two planes. Each shift is split in two, because no shift may be as wide as the number.
 template <class Lines>
 FUNCTION void write(Lines &lines, int k, int place, Bits x) {
     _Pragma("unroll") for (int plane = 0; plane < WORDS; ++plane)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The phases that a block goes through together, and the kernel.
+// The phases that the threads of a block execute together, and the kernel.
 
 FUNCTION void begin(const Problem &p, const Tile &tile, int thread, Elements &e) {
     const StoredOfC *c = p.c + p.offsets[2 * p.batch + tile.matrix] + tile.row * p.c_row + tile.column * p.c_column;
@@ -11,7 +11,7 @@ FUNCTION void begin(const Problem &p, const Tile &tile, int thread, Elements &e)
     }
 }
 
-// Beyond the matrices is +0. Threads side by side take k side by side of A, columns side by side of B.
+// Elements beyond the matrices are +0. Adjacent threads read adjacent k of A and adjacent columns of B.
 FUNCTION void load_panel(const Problem &p, const Tile &tile, long long position, int thread, Panel &panel) {
     const StoredOfA *a = p.a + p.offsets[tile.matrix] + tile.row * p.a_row;
     const StoredOfB *b = p.b + p.offsets[p.batch + tile.matrix] + tile.column * p.b_column;

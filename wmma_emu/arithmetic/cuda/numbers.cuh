@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the bits of a pattern mean, and how a value becomes bits: as wmma_emu/formats/reference.py.
+// Decoding of patterns and rounding of values to patterns, as in wmma_emu/formats/reference.py.
 
 typedef unsigned int word;
 typedef unsigned long long long_word;
@@ -58,13 +58,13 @@ FUNCTION word round_pack(int sign, Significand significand, int exponent) {
             if (dropped > half || (dropped == half && (kept & 1))) kept += 1;
         }
     }
-    // Rounding up may carry into the exponent; a subnormal has no leading one, hence bias - 1.
+    // Rounding up may carry into the exponent; a subnormal has no leading one, so bias - 1 is added.
     word field = ((word)(leading + Format::bias - 1) << Format::fraction_bits) + (word)kept;
     word magnitude = field << Format::ignored_low_bits;
     return magnitude > Format::max_finite ? pack_infinity<Format>(sign) : magnitude | sign_bit;
 }
 
-// To nearest even; a format's own patterns stay as they are.
+// To nearest even; patterns of the same format are unchanged.
 template <class Source, class Target>
 FUNCTION word convert(word bits) {
     if (Source::number == Target::number) return bits;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Tiles of D, decoded operands in shared memory, the elements of one thread.
 
-// Operands of DEPTH positions of k, decoded; a word of them a plane. Four columns more keep the banks apart.
+// Decoded operands of DEPTH positions of k, one word per plane. Four more columns avoid bank conflicts.
 struct alignas(16) Panel {
     int a[WORDS][DEPTH][TILE_ROWS + 4];
     int b[WORDS][DEPTH][TILE_COLUMNS + 4];
 };
 
-// Where matrices lie: strides in elements; where each matrix of the batch begins, in elements too.
+// The layout of the matrices: strides, and the offset of each matrix of the batch, all in elements.
 struct Problem {
     const StoredOfA *a;
     const StoredOfB *b;
@@ -17,7 +17,7 @@ struct Problem {
     long long batch, m, n, positions, a_row, a_k, b_k, b_column, c_row, c_column;
 };
 
-// The tile of a block: which matrix, the first row and column, and how many there are.
+// The tile of a block: the matrix, the first row and column, and the numbers of rows and columns.
 struct Tile {
     long long matrix, row, column;
     int rows, columns;
@@ -30,13 +30,13 @@ FUNCTION Tile tile_of(const Problem &p, long long index) {
     return {index / (down * across), row, column, rows, columns};
 }
 
-// What a thread keeps of its elements: the running sum, and what joins it at the end of an instruction.
+// A thread's state of its elements: the running sum, and the part that is added at the end of an instruction.
 struct Elements {
     Bits running[ROWS][COLUMNS];
     Bits partial[ROWS][COLUMNS];
 };
 
-// Rows and columns of a thread come in groups of four. A warp has four by eight threads.
+// The rows and columns of a thread are in groups of four. A warp has four by eight threads.
 FUNCTION int row_of(int thread, int i) { return (thread / 64 * 4 + thread / 8 % 4) * 4 + i % 4 + i / 4 * 64; }
 FUNCTION int column_of(int thread, int j) { return (thread / 32 % 2 * 8 + thread % 8) * 4 + j % 4 + j / 4 * 64; }
 
@@ -52,7 +52,7 @@ FUNCTION void read_four(int (&values)[COUNT], const Plane &line, int first) {
     }
 }
 
-// The k of a position, or -1.
+// The k of a position, or -1 for padding.
 FUNCTION long long k_of(long long position) {
     if (IN_ORDER) return position;
     int k = ORDER[position % POSITIONS];

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Why one element of D has its bits: every term, shift, cut, sum and rounding, as data and as text."""
+"""Explanations of one element of D: every term, shift, truncation, sum and rounding, as data and as text."""
 
 from wmma_emu.arithmetic.explanation.dot import explain_dot
 from wmma_emu.arithmetic.explanation.explanation import Explanation

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""One aligned sum as text: every term on one ruler, the bits that are cut behind a bar, the sum, its rounding."""
+"""One aligned sum as text: all terms on one ruler, truncated bits after a bar, the sum, and its rounding."""
 
 from wmma_emu.arithmetic.explanation.notation import binary, exact, fixed, grouped, listing, pattern, significand
 from wmma_emu.arithmetic.explanation.rounding_text import direction
@@ -7,7 +7,7 @@ from wmma_emu.arithmetic.explanation.steps import AlignedSum, AlignedTerm, Speci
 
 
 def aligned_sum_lines(step: AlignedSum) -> list[str]:
-    """All lines of one aligned sum."""
+    """Return all lines of one aligned sum."""
     if step.special is not None:
         return _special_lines(step, step.special)
     return _finite_lines(step)
@@ -21,7 +21,7 @@ def _finite_lines(step: AlignedSum) -> list[str]:
         f" cut toward zero at 2^{unit}, {step.fraction_bits} bits below"
     ]
     finite = [t for t in step.terms if t.kind == "finite"]
-    # The longest of all rows says how many digits stand before the point.
+    # The longest of all rows determines the number of integer digits.
     largest = max([abs(step.total), *(abs(t.kept) for t in finite)])
     whole = max(largest.bit_length() - step.fraction_bits, 1)
     heading = f"{f'  bits x 2^{step.exponent}':<{3 + whole + step.fraction_bits}}|cut"
@@ -48,7 +48,7 @@ def _has_groups(step: AlignedSum) -> bool:
 
 
 def _scale_lines(step: AlignedSum) -> list[str]:
-    """The scales of each block; of a group its operands and their sum too."""
+    """Return lines with the scales of each block, and with the operands and the sum of each group."""
     lines = []
     for block in step.blocks:
         pair = f"{pattern(block.scale_a, step.scale_format)} x {pattern(block.scale_b, step.scale_format)}"
@@ -69,7 +69,7 @@ def _scale_lines(step: AlignedSum) -> list[str]:
 
 def _row(step: AlignedSum, name: str, a: str, b: str, exp: str, shift: str, significand: str, row: str) -> str:
     x, y = len(pattern(0, step.a_format)), len(pattern(0, step.b_format))
-    # The addend stands where a and b stand.
+    # The addend occupies the columns of a and b.
     operands = f"{a:>{x}}  {b:>{y}}" if b or not a else f"{a:>{x + y + 2}}"
     return f"    {name:<{_width(step)}}{operands}  {exp:>4}  {shift:>5}  {significand:>11}  {row}".rstrip()
 
@@ -94,7 +94,7 @@ def _zero_lines(step: AlignedSum) -> list[str]:
 
 
 def _listed(head: str, terms: list[AlignedTerm], step: AlignedSum) -> list[str]:
-    """Terms that need no row of their own, with their bits."""
+    """List terms without a separate row, with their bits."""
     products = [(t.k, " x ".join(_operands(t, step))) for t in terms if t.k is not None]
     texts = grouped(products)
     texts += [f"{t.name} {' x '.join(filter(None, _operands(t, step)))}" for t in terms if t.k is None]
@@ -117,7 +117,7 @@ def _rounding_lines(step: AlignedSum, whole: int) -> list[str]:
 
 
 def _is_nan_itself(t: AlignedTerm, step: AlignedSum) -> bool:
-    """Whether a NaN term is one by its own operands, and not by its scales alone."""
+    """Return whether a term is NaN because of its operands, not only because of its scales."""
     return (
         not step.blocks
         or _has_groups(step)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""From one row of A, one column of B and one c to the explanation of one element of D."""
+"""The explanation of one element of D, from a row of A, a column of B and c."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -33,20 +33,20 @@ def explain_dot(
     ----------
     product : DotProduct
     a, b : list of int
-        Patterns of the row of A and the column of B, as many of each; +0 fills the last instruction. Of a sparse A
-        the packed elements, and those of B that they meet.
+        Patterns of the row of A and the column of B, of equal length; +0 pads the last instruction. If A is sparse,
+        its packed elements, and the elements of B that they multiply.
     c : int
     instruction, arch : str
-        Names of what the product belongs to.
+        The instruction and the chip of the product.
     row, column : int
-        Where the element stands.
+        The position of the element.
     ks : list of int, optional
-        Of a sparse A the k of each packed element, of whole instructions; else they are counted.
+        If A is sparse, the k of each packed element, for whole instructions; by default consecutive k.
     k : int, optional
-        Of a sparse A the K of the matrices.
+        If A is sparse, the K of the matrices.
     scale_a, scale_b : sequence of int, optional
-        Patterns of the block scales of the row and of the column, one for each ``product.scale_block`` products; those
-        that the last instruction lacks are 0.
+        Patterns of the block scales of the row and of the column, one for each ``product.scale_block`` products; the
+        last instruction is padded with 0.
 
     Examples
     --------
@@ -56,7 +56,7 @@ def explain_dot(
     fma 0x40000000 2.0
     """
     if product == FMA_F32:
-        # One chain, however long.
+        # One chain, whatever its length.
         product = replace(product, k=max(len(a), 1))
     zeros = [0] * (-len(a) % product.k)
     left, right = (*a, *zeros), (*b, *zeros)
@@ -74,9 +74,9 @@ def explain_dot(
 
 
 def _filled(product: DotProduct, scales: Sequence[int], count: int, filled: int) -> tuple[int, ...]:
-    """The scales of so many products, and 0 for what fills the last instruction."""
+    """Return the scales of ``count`` products, padded with 0 for the last instruction."""
     block = product.scale_block
     wanted = -(-count // block) if block else 0
     if len(scales) not in (wanted, filled // block if block else 0):
-        raise ShapeError(f"{len(scales)} block scales for {count} products; {wanted} are wanted")
+        raise ShapeError(f"{len(scales)} block scales for {count} products; expected {wanted}")
     return (*scales, *[0] * (filled // block - len(scales))) if block else ()

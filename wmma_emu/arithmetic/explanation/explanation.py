@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Why one element of D has its bits: inputs, the steps of every instruction, the result, and who says so."""
+"""The explanation of one element of D: inputs, the steps of every instruction, the result, and the evidence."""
 
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -15,41 +15,42 @@ from wmma_emu.formats.reference import unpack
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation(Sourced):
-    """Why one element of D has its bits. ``str()`` of it is the explanation as text.
+    """The explanation of one element of D; ``str()`` returns it as text.
 
     Parameters
     ----------
     instruction : str
-        PTX mnemonic, or ``"fma.f32"``.
+        The PTX mnemonic, or ``"fma.f32"``.
     arch, lowering : str
     model : str
-        What the row of the table of models computes, in a sentence.
+        A sentence that describes the arithmetic of the model.
     evidence : Evidence
     note : str
-        How that is known.
+        A note on the evidence.
     row, column : int
         The element of D.
     a_format, b_format, c_format, d_format : str
     k : int
-        Columns of A and rows of B; beyond them A and B are filled with +0.
+        The number of columns of A and rows of B; A and B are padded with +0.
     a, b : tuple of int
-        Patterns of the row of A and the column of B. Of a sparse A the packed elements, and those of B that they meet.
+        Patterns of the row of A and the column of B. If A is sparse, its packed elements, and the elements of B that
+        they multiply.
     ks : tuple of int
-        The k of each of them.
+        The k of each element.
     c : int
     executions : tuple of Execution
-        Instructions over ascending k.
+        The instructions over ascending k.
     result : int
-        Pattern of the element of D.
+        The pattern of the element of D.
     value : str
         Its value, in decimal.
     scale_format : str
-        Of the block scales; ``""`` without.
+        The format of the block scales; ``""`` without scales.
     scale_a, scale_b : tuple of int
         Patterns of the scales of the row and of the column, one for each ``scale_block`` products.
     scale_block : int
     model_name : str
-        Of an alternative row of the table of models; ``""`` of the default.
+        The name of an alternative model; ``""`` for the default.
     """
 
     instruction: str
@@ -114,7 +115,7 @@ class Explanation(Sourced):
         return f"{pattern(self.result, fmt)} ({fmt}) = {value}"
 
     def facts(self) -> list[tuple[str, str]]:
-        """Return the instruction, its operands, the model, and who says so, each with its name before it."""
+        """Return the instruction, its operands, the model and its evidence, each preceded by its name."""
         used = (
             f"row {self.row} of A ({self.a_format}), column {self.column} of B ({self.b_format}), c ({self.c_format})"
         )
@@ -139,7 +140,7 @@ class Explanation(Sourced):
         return rows
 
     def opening(self, execution: Execution) -> str:
-        """Say in a line which instruction this is, which k it takes and which c."""
+        """Return a line with the instruction, its k and its c."""
         which = f"instruction {execution.number} of {len(self.executions)}, " if len(self.executions) > 1 else ""
         c = f"{execution.c_name} = {pattern(execution.c, self.c_format)}"
         if execution.c_name != "c":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""How explanations write numbers: patterns in hexadecimal, exact values as C's ``%a`` does, bits on a ruler."""
+"""The notation of numbers in explanations: hexadecimal patterns, exact values as in C's ``%a``, bits on a ruler."""
 
 import re
 from itertools import groupby
@@ -17,7 +17,7 @@ _MANY = 32
 
 
 def pattern(bits: int, fmt: "Format | str") -> str:
-    """A bit pattern with all digits of its format: ``0x3c00``.
+    """Write a bit pattern with all digits of its format: ``0x3c00``.
 
     Examples
     --------
@@ -28,7 +28,7 @@ def pattern(bits: int, fmt: "Format | str") -> str:
 
 
 def abbreviated(digits: str) -> str:
-    """Long runs of one digit shortened: ``0(37)`` stands for 37 zeros.
+    """Shorten long runs of one digit: ``0(37)`` stands for 37 zeros.
 
     Examples
     --------
@@ -50,7 +50,7 @@ def binary(value: int, count: int) -> str:
 
 
 def binary_or_hex(value: int, count: int) -> str:
-    """Write the given number of bits, in hexadecimal where they are many.
+    """Write the given number of bits, in hexadecimal if there are many.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def binary_or_hex(value: int, count: int) -> str:
 
 
 def fixed(value: int, places: int, whole: int, shown: int | None = None) -> str:
-    """``value * 2**-places`` in binary with ``whole`` digits before the point; of those behind it only some, if given.
+    """Write ``value * 2**-places`` in binary with ``whole`` integer digits, and ``shown`` fraction digits if given.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def fixed(value: int, places: int, whole: int, shown: int | None = None) -> str:
 
 
 def significand(value: int, fraction_bits: int) -> str:
-    """A significand that is not normalised, as C's ``%a`` writes it: ``0x2.4``.
+    """Write a significand that is not normalised in the style of C's ``%a``: ``0x2.4``.
 
     Examples
     --------
@@ -88,7 +88,7 @@ def significand(value: int, fraction_bits: int) -> str:
 
 
 def exact(sign: int, value: int, exponent: int) -> str:
-    """``(-1)**sign * value * 2**exponent`` exactly, normalised: ``+0x1.8p+1``.
+    """Write ``(-1)**sign * value * 2**exponent`` exactly, normalised: ``+0x1.8p+1``.
 
     Examples
     --------
@@ -106,7 +106,7 @@ def exact(sign: int, value: int, exponent: int) -> str:
 
 
 def shown(bits: int, fmt: "Format | str") -> str:
-    """The value of a floating-point pattern, exactly."""
+    """Write the exact value of a floating-point pattern."""
     fmt = format_of(fmt)
     u = unpack(bits, fmt)
     if u.kind == "nan":
@@ -117,7 +117,7 @@ def shown(bits: int, fmt: "Format | str") -> str:
 
 
 def decimal(bits: int, fmt: Format) -> str:
-    """The shortest decimal that distinguishes a value from its neighbours in the format; integers as they are.
+    """Return the shortest decimal that distinguishes a value from its neighbours in the format; integers in full.
 
     Examples
     --------
@@ -132,7 +132,7 @@ def decimal(bits: int, fmt: Format) -> str:
 
 
 def grouped(terms: list[tuple[int, str]]) -> list[str]:
-    """Texts by k, neighbours with the same text together: ``k=3..9 0x0000 x 0x0000``.
+    """Label strings with their k, and join neighbours with equal strings: ``k=3..9 0x0000 x 0x0000``.
 
     Examples
     --------
@@ -147,12 +147,12 @@ def grouped(terms: list[tuple[int, str]]) -> list[str]:
 
 
 def paragraph(head: str, text: str, indent: int) -> list[str]:
-    """A head and a text, wrapped; further lines begin below the text's first."""
+    """Wrap a paragraph after its head; further lines are indented to the start of the paragraph."""
     return _hang(head, wrap(text, WIDTH - indent, break_long_words=False, break_on_hyphens=False), indent)
 
 
 def listing(head: str, items: list[str], indent: int) -> list[str]:
-    """A head and items in a row, wrapped between items.
+    """Write a head and items in a row, wrapped between items.
 
     Examples
     --------

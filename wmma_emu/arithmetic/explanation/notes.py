@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Single notes for an explanation: a number, a term, a rounding; and bits that know where they come from."""
+"""The entries of an explanation (numbers, terms, roundings), and bits with their origin."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -14,31 +14,31 @@ from wmma_emu.formats.reference import round_significand, unpack
 
 
 class Traced(int):
-    """Bits that know where they come from: ``"a[3]"``, ``"c"``, ``"step 2"``."""
+    """Bits with the name of their origin: ``"a[3]"``, ``"c"``, ``"step 2"``."""
 
     name: str
     k: int | None
 
     @classmethod
     def of(cls, bits: int, name: str, k: int | None = None) -> "Traced":
-        """Tie a name to bits."""
+        """Return bits with a name."""
         self = cls(bits)
         self.name, self.k = name, k
         return self
 
 
 def name_of(bits: int) -> str:
-    """Where a number comes from; what the reference itself puts in is +0."""
+    """Return the origin of a number; constants of the reference are +0."""
     return bits.name if isinstance(bits, Traced) else "+0"
 
 
 def k_of(bits: int) -> int | None:
-    """Which k an operand belongs to."""
+    """Return the k of an operand."""
     return bits.k if isinstance(bits, Traced) else None
 
 
 def number(bits: int, name: str, fmt: Format) -> Number:
-    """One operand taken apart."""
+    """Decode one operand."""
     u = unpack(bits, fmt)
     return Number(name=name, bits=int(bits), kind=u.kind, sign=u.sign, exponent=u.exponent, significand=u.significand,
                   fraction_bits=fmt.fraction_bits)  # fmt: skip
@@ -48,7 +48,7 @@ def aligned_term(
     term: reference.Term, special: bool, exponent: int, fraction_bits: int, formats: tuple[Format, Format],
     operands: tuple[int, ...], group: str = "",
 ) -> AlignedTerm:  # fmt: skip
-    """One term with what stays and what goes of it; nothing does either of zeros, nor where a special decides.
+    """Return one term with its kept and truncated bits; zeros, and steps decided by a special, have neither.
 
     A group of products has a name, and its scales as operands.
     """
@@ -76,7 +76,7 @@ def aligned_term(
 def scaled_blocks(
     product: DotProduct, a: list[int], b: list[int], scale_a: Sequence[int], scale_b: Sequence[int]
 ) -> tuple[ScaledBlock, ...]:
-    """Products of a step that share scales; or that are a group, with their sum."""
+    """Return the blocks of products that share scales, or that are a group with a sum."""
     model, fmt = product.model, product.scale
     size = model.group_terms or min(product.scale_block, len(a))
     if fmt is None:
@@ -101,14 +101,14 @@ def scaled_blocks(
 
 
 def group_sum(product: DotProduct, a: list[int], b: list[int]) -> int:
-    """The exact sum of a group's products, in units of the smallest one."""
+    """Return the exact sum of a group's products, in units of the smallest product."""
     formats = product.operand_formats
     terms = [reference.multiply(x, formats[0], y, formats[1]) for x, y in zip(a, b, strict=True)]
     return sum_of_group(terms, group_units(formats))
 
 
 def rounding_note(sign: int, significand: int, exponent: int, fmt: Format, mode: Mode) -> Rounding:
-    """How an exact number, not zero, becomes one of a format."""
+    """Return the rounding of an exact non-zero number to a format."""
     r = round_significand(sign, significand, exponent, fmt, mode)
     return Rounding(
         mode=mode, format=fmt.name, sign=sign, significand=significand, exponent=exponent, kept=r.kept,
@@ -118,11 +118,11 @@ def rounding_note(sign: int, significand: int, exponent: int, fmt: Format, mode:
 
 
 def stripped(sign: int, significand: int, exponent: int) -> tuple[int, int, int]:
-    """The same number with an odd significand."""
+    """Return the same number with an odd significand."""
     zeros = (significand & -significand).bit_length() - 1 if significand else 0
     return sign, significand >> zeros, exponent + zeros if significand else 0
 
 
 def word(bits: list[int]) -> int:
-    """Single bits as one word, the first lowest."""
+    """Join single bits into a word, the first one lowest."""
     return sum(int(bit) << i for i, bit in enumerate(bits))

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: MIT
-"""One rounding in words: what stays, what goes, which way."""
+"""One rounding as text: kept bits, dropped bits, and direction."""
 
 from wmma_emu.arithmetic.explanation.notation import binary_or_hex, exact
 from wmma_emu.arithmetic.explanation.steps import Rounding
 
 
 def rounding_words(r: Rounding) -> str:
-    """Say ``rounded RNE to f32: keeps +0x1.8p+0, drops 2 bits, 11: above half, magnitude up``."""
+    """Return, for example, ``rounded RNE to f32: keeps +0x1.8p+0, drops 2 bits, 11: above half, magnitude up``."""
     return f"rounded {r.mode} to {r.format}: keeps {exact(r.sign, r.kept, r.kept_exponent)}, {direction(r)}"
 
 
 def direction(r: Rounding) -> str:
-    """What goes and which way, and what else there is to say of the result."""
+    """Describe the dropped bits, the direction, and a special result."""
     if r.dropped_bits:
         bits = "1 bit" if r.dropped_bits == 1 else f"{r.dropped_bits} bits"
         text = f"drops {bits}, {binary_or_hex(r.dropped, r.dropped_bits)}: {_where(r)}"
@@ -27,7 +27,7 @@ def direction(r: Rounding) -> str:
 
 
 def _where(r: Rounding) -> str:
-    """Where the dropped bits lie, and what that means."""
+    """Compare the dropped bits with half a unit, and return the direction."""
     half = 1 << r.dropped_bits - 1
     if r.dropped == 0:
         return "exact"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which operands made a result an infinity or NaN, and by which rule, in words."""
+"""The operands that made a result an infinity or NaN, and the rule, as text."""
 
 from collections.abc import Sequence
 
@@ -10,16 +10,16 @@ from wmma_emu.formats.reference import unpack
 
 __all__ = ["Special", "of_multiply_add", "of_terms"]
 
-CANONICAL = "a NaN comes out canonical, whatever went in"
+CANONICAL = "every NaN result is canonical"
 OPPOSED = "infinities of both signs are NaN"
-INFINITE = "infinities of one sign stay"
-PROPAGATED = "the first NaN among b, addend, a comes out, quieted, with its sign and payload"
-NAN_SCALE = "a NaN scale makes NaN of all that it scales, zeros too; a NaN comes out canonical"
+INFINITE = "infinities of the same sign are kept"
+PROPAGATED = "the first NaN among b, addend, a is the result, made quiet, with its sign and payload"
+NAN_SCALE = "a NaN scale gives NaN for all of its products, even zeros; every NaN result is canonical"
 NEW_NAN = "infinity times zero is NaN, the canonical one"
 
 
 def of_terms(names: list[str], terms: list[Term], blocks: Sequence[ScaledBlock] = ()) -> Special | None:
-    """Explain a step with infinities or NaN among its terms, by their names; None for one without."""
+    """Explain a step with infinities or NaN among its terms, by their names; return None for other steps."""
     scales = [f"scales of {block.name}" for block in blocks if block.kind == "nan"]
     if scales:
         return Special(result="nan", rule=NAN_SCALE, causes=tuple(scales))
@@ -36,7 +36,7 @@ def of_terms(names: list[str], terms: list[Term], blocks: Sequence[ScaledBlock] 
 
 
 def of_multiply_add(bits: tuple[int, int, int], fmt: Format, nan: str, names: tuple[str, str, str]) -> Special | None:
-    """Explain ``a * b + c`` with infinities or NaN among the three; None without."""
+    """Explain ``a * b + c`` with infinities or NaN among the three; otherwise return None."""
     a, b, c = (unpack(x, fmt) for x in bits)
     numbers = dict(zip(names, (a, b, c), strict=True))
     nans = [name for name, u in numbers.items() if u.kind == "nan"]

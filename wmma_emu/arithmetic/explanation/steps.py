@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""The steps by which one element of D gets its bits, as data: integers, strings and tuples throughout.
+"""The steps that compute one element of D as data: only integers, strings and tuples.
 
-Every class is a frozen dataclass, so that `dataclasses.asdict` gives nested dictionaries that ``json`` takes. A name
-such as ``"c"``, ``"step 3"`` or ``"+0"`` says where a number that goes into a step comes from.
+Every class is a frozen dataclass, so that `dataclasses.asdict` returns nested dictionaries that ``json`` accepts. A
+name such as ``"c"``, ``"step 3"`` or ``"+0"`` is the origin of a number that enters a step.
 """
 
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ Kind = Literal["zero", "finite", "infinity", "nan"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Number:
-    """A floating-point pattern taken apart: ``(-1)**sign * significand * 2**(exponent - fraction_bits)``."""
+    """A decoded floating-point pattern: ``(-1)**sign * significand * 2**(exponent - fraction_bits)``."""
 
     name: str
     bits: int
@@ -26,10 +26,10 @@ class Number:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rounding:
-    """How an exact number, ``(-1)**sign * significand * 2**exponent``, became one of a format.
+    """The rounding of an exact number, ``(-1)**sign * significand * 2**exponent``, to a format.
 
-    ``kept * 2**kept_exponent`` is what stays; the last ``dropped_bits`` bits, as an integer ``dropped``, go. ``up``
-    says that the magnitude was then raised by one unit in the last place.
+    ``kept * 2**kept_exponent`` is kept; the last ``dropped_bits`` bits, the integer ``dropped``, are dropped. ``up`` is
+    whether the magnitude was then raised by one unit in the last place.
     """
 
     mode: str
@@ -48,7 +48,7 @@ class Rounding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Special:
-    """Infinities and NaN decided a step: what came out, by which rule, because of which operands or terms."""
+    """A step decided by infinities and NaN: the result, the rule, and the operands or terms that caused it."""
 
     result: Literal["infinity", "nan"]
     rule: str
@@ -66,7 +66,7 @@ class Converted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conversion:
-    """Numbers converted from one format to another, to nearest even; ``number`` is 0 where they go into the unit."""
+    """Numbers converted from one format to another, to nearest even; ``number`` is 0 for inputs of the unit."""
 
     step: Literal["conversion"] = "conversion"
     number: int
@@ -82,11 +82,11 @@ class Conversion:
 class AlignedTerm:
     """One term of an aligned sum: a product, or the addend, whose ``k``, ``a`` and ``b`` are None.
 
-    Of a group of products with block scales ``a`` and ``b`` are the scales, and ``k`` is None.
+    For a group of products with block scales, ``a`` and ``b`` are the scales, and ``k`` is None.
 
-    ``(-1)**sign * significand * 2**(exponent - fraction_bits)``, not normalised. ``shift`` places to the right it is
-    aligned; ``kept`` is what stays of it, signed, in units of the sum, and the integer ``cut`` of ``cut_bits`` bits is
-    what goes.
+    The term is ``(-1)**sign * significand * 2**(exponent - fraction_bits)``, not normalised. A right shift by ``shift``
+    aligns it; ``kept`` is the signed kept part in units of the sum, and the integer ``cut`` of ``cut_bits`` bits is the
+    truncated part.
     """
 
     name: str
@@ -111,8 +111,8 @@ class AlignedTerm:
 class ScaledBlock:
     """Products that share a scale of A and one of B, ``significand * 2**(exponent - fraction_bits)`` together.
 
-    Where they are a group, one term, ``ks``, ``a`` and ``b`` are the operands, and ``total * 2**-total_bits`` is the
-    exact sum of their products; else those are empty and zero.
+    If they are a group, which is one term, ``ks``, ``a`` and ``b`` are the operands, and ``total * 2**-total_bits`` is
+    the exact sum of their products; otherwise these fields are empty and zero.
     """
 
     name: str
@@ -131,11 +131,11 @@ class ScaledBlock:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlignedSum:
-    """One rounding step: terms aligned to ``exponent``, cut to units of ``2**(exponent - fraction_bits)``, added.
+    """One rounding step: terms aligned to ``exponent``, truncated to units of ``2**(exponent - fraction_bits)``, added.
 
-    ``floor`` says that the unit's lowest exponent decided the alignment; ``aligned_to`` is the first term that did,
-    where one did. With infinities or NaN among the terms, nothing is aligned: see ``special``. Where groups of products
-    are the terms, ``a_format`` and ``b_format`` are that of their scales, ``operand_formats`` those of the products.
+    ``floor`` is whether the unit's lowest exponent determined the alignment; otherwise ``aligned_to`` is the first term
+    that did. With infinities or NaN among the terms, no term is aligned: see ``special``. If the terms are groups of
+    products, ``a_format`` and ``b_format`` are the format of their scales, ``operand_formats`` those of the products.
     """
 
     step: Literal["aligned_sum"] = "aligned_sum"
@@ -214,7 +214,7 @@ class IntegerSum:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BitWord:
-    """Thirty-two bits of a and b from ``k`` on, the lowest k lowest: combined, and counted."""
+    """Thirty-two bits of a and b starting at ``k``, the lowest k lowest: combined, and counted."""
 
     k: int
     a: int
@@ -247,7 +247,7 @@ Step = Conversion | AlignedSum | MultiplyAdd | IntegerSum | BitCount
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Execution:
-    """One instruction of those that follow one another over k, or a whole chain of scalar multiply-adds."""
+    """One of the consecutive instructions over k, or a whole chain of scalar multiply-adds."""
 
     number: int
     first_k: int

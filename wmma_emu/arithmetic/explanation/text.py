@@ -9,7 +9,7 @@ from wmma_emu.formats import format_of
 
 
 def step_lines(step: Step) -> list[str]:
-    """All lines of one step."""
+    """Return all lines of one step."""
     match step:
         case AlignedSum():
             return aligned_sum_lines(step)
@@ -24,7 +24,7 @@ def step_lines(step: Step) -> list[str]:
 
 
 def _conversion(step: Conversion) -> list[str]:
-    """Operands on their way into the unit, many on a line; or a result on its way out."""
+    """Return lines of conversions: inputs of the unit, many on a line, or one result."""
     if step.number:
         [one] = step.numbers
         head = f"step {step.number}: {one.name} converted from {step.source} to {step.target}"
@@ -96,7 +96,7 @@ def _limited(step: "IntegerSum | BitCount") -> str:
 
 
 def _columns(rows: list[str]) -> list[str]:
-    """Rows of text side by side, as many as fit, reading down first."""
+    """Arrange rows of text in as many columns as fit, filled downwards."""
     width = max(map(len, rows), default=1)
     height = -(-len(rows) // (WIDTH // (width + 4)))
     columns = [rows[i : i + height] for i in range(0, len(rows), max(height, 1))]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""From a dot product to its explanation: the reference arithmetic, run with a unit that takes notes."""
+"""The trace of a dot product: the reference arithmetic with a unit that records its operations."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -43,10 +43,10 @@ def trace(
     product: DotProduct, a: list[int], b: list[int], c: int, ks: list[int] | None = None,
     scale_a: Sequence[int] = (), scale_b: Sequence[int] = (),
 ) -> tuple[Execution, ...]:  # fmt: skip
-    """Compute one element of D, instruction after instruction over k, and write every step down.
+    """Compute one element of D, instruction by instruction over k, and record every step.
 
-    There is a multiple of ``product.k`` of the patterns of A's row and B's column. Of a sparse A ``ks`` are the k that
-    each packed element stands at, and an instruction reaches over twice as many.
+    The number of patterns of A's row and B's column is a multiple of ``product.k``. If A is sparse, ``ks`` are the k of
+    its packed elements, and an instruction covers twice as many k.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def trace(
 
 
 class _Operands(NamedTuple):
-    """What a term is made of: a and b, or two scales, or the addend alone; and the name of a group."""
+    """The operands of a term: a and b, two scales, or only the addend; and the name of a group."""
 
     bits: tuple[int, ...]
     group: str = ""
@@ -92,14 +92,14 @@ class _Operands(NamedTuple):
 
 
 class TracingUnit(reference.Datapath):
-    """Does what the unit of the reference does, and writes each operation down."""
+    """A unit that executes the operations of the reference and records each of them."""
 
     def __init__(self) -> None:
         self.steps: list[Step] = []
         self._numbered = 0
 
     def convert(self, bits: int, source: Format, target: Format) -> int:
-        """Numbers that go into the unit are gathered, all of an operand, in one note."""
+        """Convert a number; all inputs of one operand are recorded in one entry."""
         result = super().convert(bits, source, target)
         name, k = name_of(bits), k_of(bits)
         operand = {"a": "A", "b": "B"}.get(name.partition("[")[0], name)
@@ -124,7 +124,7 @@ class TracingUnit(reference.Datapath):
         self, product: DotProduct, a: list[int], b: list[int], c: int,
         scale_a: Sequence[int] = (), scale_b: Sequence[int] = (),
     ) -> int:  # fmt: skip
-        """Terms, alignment, cut, sum, rounding; scales of each block, and where groups are the terms, their sums."""
+        """Record terms, alignment, truncation, sum and rounding; scales of each block, and the sums of groups."""
         result = super().fused_step(product, a, b, c, scale_a, scale_b)
         terms = reference.step_terms(product, a, b, c, scale_a, scale_b)
         blocks = scaled_blocks(product, a, b, scale_a, scale_b)
@@ -162,7 +162,7 @@ class TracingUnit(reference.Datapath):
         )  # fmt: skip
 
     def fma(self, product: DotProduct, a: int, b: int, c: int) -> int:
-        """One multiply-add of a chain."""
+        """Execute and record one multiply-add of a chain."""
         result = super().fma(product, a, b, c)
         fmt, model = product.model.chain_format, product.model
         special = specials.of_multiply_add((a, b, c), fmt, model.nan, (name_of(a), name_of(b), name_of(c)))
@@ -170,7 +170,7 @@ class TracingUnit(reference.Datapath):
         return self._multiply_add("fma", fmt, product.rounding, (a, b, c), special, exact, result)
 
     def mul(self, a: int, b: int, fmt: Format) -> int:
-        """One multiplication."""
+        """Execute and record one multiplication."""
         result = super().mul(a, b, fmt)
         zero = Unpacked("zero", 0, 0, 0)
         special = specials.of_multiply_add((a, b, 0), fmt, "canonical", (name_of(a), name_of(b), "+0"))
@@ -178,7 +178,7 @@ class TracingUnit(reference.Datapath):
         return self._multiply_add("mul", fmt, "RNE", (a, b), special, exact, result)
 
     def add(self, a: int, b: int, fmt: Format) -> int:
-        """One addition."""
+        """Execute and record one addition."""
         result = super().add(a, b, fmt)
         one = scalar.one(fmt)
         special = specials.of_multiply_add((one, a, b), fmt, "canonical", ("1", name_of(a), name_of(b)))
@@ -186,7 +186,7 @@ class TracingUnit(reference.Datapath):
         return self._multiply_add("add", fmt, "RNE", (a, b), special, exact, result)
 
     def integer_sum(self, product: DotProduct, a: list[int], b: list[int], c: int) -> int:
-        """Products, total, and what the format makes of it."""
+        """Record products, total, and the wrapped or clamped result."""
         result = super().integer_sum(product, a, b, c)
         terms = []
         for x, y in zip(a, b, strict=True):
@@ -207,7 +207,7 @@ class TracingUnit(reference.Datapath):
         )  # fmt: skip
 
     def popcount(self, product: DotProduct, a: list[int], b: list[int], c: int) -> int:
-        """Words of thirty-two bits, combined and counted."""
+        """Record words of thirty-two bits, combined and counted."""
         result = super().popcount(product, a, b, c)
         combined = reference.combine_bits(product, a, b)
         words = []

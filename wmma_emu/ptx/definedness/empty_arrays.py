@@ -13,7 +13,7 @@ from numpy.typing import DTypeLike, NDArray
 from wmma_emu.errors import ArgumentError, ArgumentValueError, shorten
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.formats.dtypes import dtype_meant
-from wmma_emu.formats.room import require_room
+from wmma_emu.formats.memory_limit import require_memory
 from wmma_emu.suggestions import did_you_mean
 
 _FILL = 0xFF
@@ -238,7 +238,7 @@ def empty(shape: Any, dtype: DTypeLike) -> EmptyArray:
     ((2, 3), [[[False, False, False], [True, True, True]]])
     """
     kind, sizes = _dtype_of(dtype), _shape_of(shape)
-    require_room(sizes, 2 * kind.itemsize, "an empty array, with its record of uninitialised bits,")
+    require_memory(sizes, 2 * kind.itemsize, "an empty array, with its record of uninitialised bits,")
     count = prod(sizes)
     buffer = np.full(count * kind.itemsize, _FILL, np.uint8)
     plain: NDArray[Any] = buffer.view(kind).reshape(sizes)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Arrays that are larger than all memory, as `numpy.broadcast_to` makes them of nothing, are refused in words."""
+"""Arrays that are larger than the memory, such as results of `numpy.broadcast_to`, are rejected with a clear error."""
 
 import numpy as np
 import pytest
@@ -7,8 +7,8 @@ import pytest
 import wmma_emu as we
 from wmma_emu.errors import FragmentMismatchError, MemoryLimitError
 from wmma_emu.formats import decode, encode, format_of
-from wmma_emu.formats import room as module
-from wmma_emu.formats.room import require_room
+from wmma_emu.formats import memory_limit as module
+from wmma_emu.formats.memory_limit import require_memory
 from wmma_emu.testing import bits, exact_matmul
 
 F16 = "m16n8k16.f32.f16.f16.f32"
@@ -35,20 +35,20 @@ def _rows(dtype=np.float16, columns=16):
     lambda: encode(_rows(np.float64), format_of("f16")),
     lambda: decode(_rows(np.uint16), format_of("f16")),
 ])  # fmt: skip
-def test_what_no_memory_holds_is_refused_with_the_limit(call):
+def test_arrays_larger_than_the_memory_are_rejected_with_the_limit(call):
     with pytest.raises(
-        MemoryLimitError, match=r"takes \d+ GiB, and this machine has [\d.]+ GiB of memory: take a part"
+        MemoryLimitError, match=r"takes \d+ GiB, and this machine has [\d.]+ GiB of memory: process it in parts"
     ):
         call()
 
 
-def test_what_the_machine_holds_is_not_refused(monkeypatch):
+def test_arrays_that_fit_in_the_memory_are_accepted(monkeypatch):
     monkeypatch.setattr(module, "memory_of_machine", lambda: 1 << 30)
-    require_room((1 << 28, 2), 2, "A")
+    require_memory((1 << 28, 2), 2, "A")
     with pytest.raises(MemoryLimitError) as raised:
-        require_room((1 << 28, 2, 1), 3, "A")
+        require_memory((1 << 28, 2, 1), 3, "A")
     assert str(raised.value) == (
-        "A of shape (268435456, 2, 1) takes 2 GiB, and this machine has 1 GiB of memory: take a part of it at a time"
+        "A of shape (268435456, 2, 1) takes 2 GiB, and this machine has 1 GiB of memory: process it in parts"
     )
     assert isinstance(raised.value, MemoryError)
 
@@ -58,7 +58,7 @@ def test_one_element_of_a_product_is_explained_however_many_there_are():
     assert we.explain(F16, wide.T, wide, row=ROWS - 1, col=7).result == we.explain(F16, ONES, ONES, row=0, col=0).result
 
 
-def test_a_sum_of_too_many_products_to_be_explained_is_refused_at_once():
+def test_a_sum_of_too_many_products_to_explain_is_rejected_immediately():
     long = np.broadcast_to(np.ones((), np.float16), (16, 1 << 31))
     with pytest.raises(
         FragmentMismatchError, match=r"A has 2147483648 columns.* at most 1048576 k; explain a part"
