@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The tables on a page of the documentation, each generated between two comments, generated, never edited by hand.
+"""The tables on a page of the documentation: each between two comments, generated, never edited by hand.
 
     <!-- figures: sizes -->
     ...
@@ -28,5 +28,5 @@ def filled(page: str, results: dict[str, Any]) -> str:
 
 
 def places(page: str) -> list[str]:
-    """Return the names of the tables on of a page."""
+    """Return the names of the tables on a page."""
     return [name for _, name, _ in _PLACE.findall(page)]

@@ -150,7 +150,7 @@ def _when(record: dict[str, Any]) -> str:
 
 
 def _shadow(record: dict[str, Any]) -> str:
-    """Return the bytes kept for each accessed byte, if the launch a measured launch."""
+    """Return the bytes kept for each accessed byte, if the launch was measured for it."""
     return f"{record['kept'] / record['touched']:.2g}" if record.get("kept") is not None else ""
 
 
@@ -207,4 +207,4 @@ TABLES: dict[str, Callable[[Results], Table]] = {
     "checks": _checks,
     "gpu": _gpu,
 }  # fmt: skip
-"""The tables by their names in markers comments the a page."""
+"""The tables by their names in the comments of a page."""

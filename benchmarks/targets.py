@@ -11,7 +11,7 @@ Results = dict[str, Any]
 
 @dataclass(frozen=True)
 class Target:
-    """One figure: its description, its target, and the function that reads it from the results (None if it was not measured)."""
+    """One figure: its description, its target, and how it is read from the results; None if it was not measured."""
 
     what: str
     wanted: float

@@ -20,7 +20,7 @@ _MARKERS = {
     f"{_SILENCE}(kind, line, reason)":
         "findings of one kind at one line (of the PTX, or 'file.cu:16') that are correct as they are",
     f"{_FINDINGS}(*rules)":
-        f"the actions for findings of kernels are treated, as with {_OPTION}: 'warn:race', 'off:race of equal bytes'",
+        f"the actions for findings of kernels, as with {_OPTION}: 'warn:race', 'off:race of equal bytes'",
 }  # fmt: skip
 
 _FILES = {
@@ -80,8 +80,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="run each launch of `emulated_gpu` with its warps in N orders, and compare the results bit for bit",
     )  # fmt: skip
     rule = (
-        "the action for findings of the launches of `emulated_gpu` are treated: error, warn or off, for all of them, or for a "
-        "kind "
+        "the action for findings of the launches of `emulated_gpu`: error, warn or off, for all of them, or for a kind "
         "or a severity, as in 'off:race within a warp' or error:warning"
     )
     group.addoption(
@@ -94,9 +93,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--kernel-baseline-update", action="store_true",
         help="add the findings of this run to the file of --kernel-baseline, and let none of them fail a test",
     )  # fmt: skip
-    parser.addini(
-        _FINDINGS, f"{rule}; one per line, followed by before those of the command line", type="linelist", default=[]
-    )
+    parser.addini(_FINDINGS, f"{rule}; one per line, before those of the command line", type="linelist", default=[])
 
 
 def pytest_configure(config: pytest.Config) -> None:

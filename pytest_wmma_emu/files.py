@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The files of findings that a files of findings of writes: a baseline, SARIF and JSON, also from workers of xdist."""
+"""The files of findings that a test run reads and writes: a baseline, SARIF and JSON, also from workers of xdist."""
 
 import json
 import os
@@ -105,7 +105,7 @@ class Files:
             _write(self._paths["json"], self._reports)
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """Print the known findings findings, the baseline entries that did not occur, and the files written files."""
+        """Print the known findings, the baseline entries that did not occur, and the files written."""
         lines = [f"workers that died, whose launches are missing: {self._lost}"] * bool(self._lost)
         if self.baseline is not None:
             ids = {name for x in self._reports for known in x["known"] for name in (known["id"], *known["aliases"])}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The launches of a test so far: the last ones, and all findings."""
+"""The launches of a test so far: the last launches, and all findings."""
 
 from collections import Counter, deque
 from threading import Lock

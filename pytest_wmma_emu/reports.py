@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Additions to reports on kernels of a test: a summary line, sections of a failure, properties for JUnit."""
+"""Additions to the report of a test: a summary line, sections of a failure, properties for JUnit."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -25,7 +25,7 @@ _WIDEST, _MARGIN = 108, 8
 def add_properties(item: pytest.Item, call: pytest.CallInfo[None], launches: Launches | None) -> None:
     """Add properties for JUnit reports to the test: findings that failed or warned, and launches.
 
-    JUnit uses the properties that exist when the properties that exist at teardown.
+    JUnit uses the properties that exist when the test is torn down.
     """
     if call.excinfo is not None and call.when != "teardown":
         error = call.excinfo.value
@@ -144,7 +144,7 @@ def _titles(error: KernelFindingsError | KernelFindingsWarning) -> list[str]:
 
 
 def _seen(error: BaseException, launches: Launches | None) -> list[LaunchRecord]:
-    """Return the launches of the examples' that raised the errors; or else all launches of the test."""
+    """Return the launches of the examples that raised the errors; or else all launches of the test."""
     if launches is None:
         return []
     found = [seen for x in _errors(error) if (seen := seen_with(x)) is not None]

@@ -12,7 +12,7 @@ __all__ = ["rules_of_markers", "wrong_rule"]
 
 
 def wrong_rule(given: Sequence[object]) -> str:
-    """Return a message on faulty rules; "" if they are valid."""
+    """Return what is wrong with rules; "" if they are valid."""
     try:
         rules_of(given)
     except OptionError as error:
@@ -21,7 +21,7 @@ def wrong_rule(given: Sequence[object]) -> str:
 
 
 def rules_of_markers(item: pytest.Item, name: str) -> tuple[str, ...]:
-    """Return the rules of a test's markers: first the module's's, last its own."""
+    """Return the rules of a test's markers: first the module's, last its own."""
     rules: list[str] = []
     for mark in reversed(list(item.iter_markers(name))):
         said = [*map(repr, mark.args), *(f"{key}={value!r}" for key, value in mark.kwargs.items())]

@@ -9,11 +9,11 @@ import pytest
 __all__ = ["SeenFinding", "note", "show"]
 
 _COUNTED = "kernel warnings"
-"""The name of the findings in the last line of a test run, in which counts each finding once."""
+"""The name of the findings in the last line of a test run, which counts each finding once."""
 
 
 class SeenFinding(NamedTuple):
-    """The first warning about a finding, and the tests with this finding occurred."""
+    """The first warning about a finding, and the tests with this finding."""
 
     text: str
     tests: list[str]

@@ -56,7 +56,7 @@ def imports() -> dict[str, set[str]]:
 
 
 def arrows(rows: list[list[str]], found: dict[str, set[str]]) -> list[tuple[str, str]]:
-    """Return the arrows, without those to the lowest layer and those that follow from others imply."""
+    """Return the arrows, without those to the lowest layer and those that follow from others."""
     *upper, _ = rows
     packages = [x for row in upper for x in row]
     direct = {x: {y for y in found.get(x, ()) if y in packages} for x in packages}

@@ -51,7 +51,7 @@ class Model(NamedTuple):
 
 
 class Error(NamedTuple):
-    """The difference: fields of the model, or the rule that zeros have no exponent.
+    """What is different: fields of the model, or the rule that zeros have no exponent.
 
     ``alteration`` is what `altered_arithmetic` calls it.
     """
@@ -164,7 +164,7 @@ def _reversed(operands: Operands) -> Operands:
 
 
 def _row_of_b(b: Bits, k: int, indices: Any) -> Bits:
-    """Return the elements of B for the k-th element of each row of A: (..., 1, n), or (..., m, n) if A is sparse."""
+    """What the k-th element of each row of A meets: (..., 1, n), or (..., m, n) where A is sparse."""
     if indices is None:
         return b[..., k, None, :]
     at = np.broadcast_to(indices[..., k, None], (*np.broadcast_shapes(indices.shape[:-2], b.shape[:-2]),
@@ -173,19 +173,19 @@ def _row_of_b(b: Bits, k: int, indices: Any) -> Bits:
 
 
 def _exponents(bits: Bits, fmt: Format, of_zeros: bool) -> Bits:
-    """Return exponents; zeros have one far below all others, or optionally the format's smallest."""
+    """Exponents of numbers; those of zeros far below all others, or if wanted the smallest that the format has."""
     u = unpack(bits, fmt)
     exponent = np.where(u.significand != 0, u.exponent, fmt.emin if of_zeros else -(1 << 12))
     return exponent.astype(np.int64)
 
 
 def product_of(model: Model) -> DotProduct:
-    """Return the dot product that a model stands for."""
+    """The dot product that a model stands for."""
     return dot_product_of(lookup(model.mnemonic, model.arch), model.arch)
 
 
 def backend(model: Model, error: Error) -> EmulatedBackend:
-    """Return the other side of a campaign, with the error in it."""
+    """The other side of a campaign, with the error in it."""
     alter = error.alter(product_of(model).model)
     if "k_order" in alter and len(product_of(model).steps) == 1:
         return ReversedK(model.arch)
@@ -195,7 +195,7 @@ def backend(model: Model, error: Error) -> EmulatedBackend:
 
 
 def unseen(model: Model, error: Error) -> tuple[str, str]:
-    """Return the word entry of the table and the reason if no input can expose an error, otherwise two empty strings."""
+    """Return the word in the table and the reason if no input can expose an error, otherwise two empty strings."""
     product = product_of(model)
     is_order = "k_order" in error.alter(product.model)
     if is_order and len(product.steps) > 1:
@@ -236,7 +236,7 @@ def share(number: int) -> float:
 
 
 def table(shares: dict[tuple[str, str], float]) -> str:
-    """Return everything between the markers of the page."""
+    """Everything between the markers of the page."""
     lines = [
         BEGIN,
         "",

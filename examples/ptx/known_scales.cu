@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Approximate functions of constants: the assembler may evaluate them itself, with other bits than the GPU.
+// Approximate functions of constants: the assembler may compute them itself, with other bits than the GPU.
 
 #define SLOT(n, text)                                                                                                  \
     {                                                                                                                  \

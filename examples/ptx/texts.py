@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The PTX files examples their sources: `tools.build_example_ptx` compiles them, compiled/ holds them."""
+"""The PTX files and their sources: `tools.build_example_ptx` compiles them, compiled/ holds them."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -99,7 +99,7 @@ def _norm(name: str, target: str, function: str, element: str, constants: dict[s
 
 
 def _softmax(name: str, divisible: tuple[str, ...]) -> TritonText:
-    """Return the softmax as the PTX by Triton Triton it if the integers of ``divisible`` are multiples of 16."""
+    """Return the softmax as a launch by Triton compiles it if the integers of ``divisible`` are multiples of 16."""
     sizes = dict.fromkeys(("rows", "columns", "x_stride", "out_stride"), "i32")
     return TritonText(
         name, "triton_softmax.py", "softmax", "sm_90", {"x_ptr": "*fp32", "out_ptr": "*fp32"} | sizes,

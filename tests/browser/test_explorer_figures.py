@@ -601,8 +601,8 @@ def test_a_chip_without_an_instruction_shows_the_nearest_and_names_it(explore, n
     shown = lookup(now["entry"])
     assert now["chip"] == chip and chip in shown.archs
     assert likeness(row, shown) == max(likeness(row, x) for x in INSTRUCTIONS.values() if chip in x.archs)
-    assert page.text_content("#said") == f"{chip} does not support {row.short_mnemonic}; {shown.short_mnemonic} is "
-                                         f"shown."
+    said = f"{chip} does not support {row.short_mnemonic}; {shown.short_mnemonic} is shown."
+    assert page.text_content("#said") == said
     assert page.input_value("#instruction") == shown.short_mnemonic
 
 

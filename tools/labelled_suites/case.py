@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A program of a suite: its source without host code, its label, its launches, and its findings."""
+"""A program of a suite: its source without the host's part, its label, its launches, and its findings."""
 
 import os
 import traceback

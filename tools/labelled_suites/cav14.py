@@ -38,7 +38,7 @@ def cases(folder: Path, _: str) -> Iterator[Case]:
 
 
 def _barriers(raw: str) -> list[tuple[int, int]]:
-    """Return the ranges of barriers in code that is compiled without MUTATION, outside comments."""
+    """Return the ranges of barriers in code that is compiled without MUTATION, and not in a comment."""
     code = re.sub(r"/\*.*?\*/|//[^\n]*", lambda x: re.sub(r"[^\n]", " ", x[0]), raw, flags=re.DOTALL)
     within: list[str] = []
     found, at = [], 0

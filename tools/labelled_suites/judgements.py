@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Reasons why the findings of verdicts that differ from the label, from reading the sources."""
+"""The reasons why findings of a program differ from its label, from reading the sources."""
 
 import re
 
 __all__ = ["NOT_JUDGED", "judged", "no_conflict"]
 
-NOT_JUDGED = "not assessed"
+NOT_JUDGED = "not judged"
 
 _LOCKSTEP = (
     "The label holds for warps in lockstep, which PTX does not guarantee since sm_70: lanes of a warp read values that "
@@ -26,8 +26,8 @@ _JUDGED = (
      "According to the label, an invariant of the loop cannot be proven. Uninitialised shared memory is read, but the "
      "values are only moved within shared memory."),
     ("gpuverify", "test_axiom", ".*", "error|warning",
-     "The label: correct, because according to `__axiom` the only block that stores nothing is outside of the launch. "
-     "The annotation has no meaning for a compiler; all threads store to one word."),
+     "The label: right, because `__axiom` says that only a block which the launch has not got does not store. The "
+     "annotation means nothing to a compiler; all threads store to one word."),
     ("gpuverify", "race_on_shared|shared_int|loop_unwind|fail_arrayofstruct|pointertests/cast", "-O3", "silent",
      _DELETED),
     ("gpuverify", "loop_unwind", "-G", "silent",
@@ -40,11 +40,11 @@ _JUDGED = (
      "The odd lanes bypass the barrier and exit. GPUVerify reports an error, compute-sanitizer's synccheck does not, "
      "and the emulator follows synccheck; the barrier orders the accesses of the lanes that reach it."),
     ("gpuverify", "divergence_grid_group", ".*", "silent",
-     "The odd lanes bypass the grid's barrier and exit, and exited lanes count as arrived; the barrier orders the "
+     "The odd lanes bypass the grid's barrier, and count as arrived once they have exited; the barrier orders the "
      "accesses of the lanes that reach it."),
     ("gpuverify", "arrayofstruct", "-G", "error|warning",
-     "The label, race free, is correct. The struct that is stored to global memory is uninitialised; at -O3 the store "
-     "is store is deleted."),
+     "The label, race free, is correct. The struct that is stored to global memory is uninitialised; at -O3 the "
+     "store is deleted."),
     ("gpuverify", "test_copy_between_memory_spaces", "-G", "error",
      "The label, race free, is correct. An uninitialised shared array is copied to global memory; at -O3 the "
      "store is deleted."),
@@ -105,14 +105,14 @@ _NO_CONFLICT = (
      "previous barrier."),
     ("nqueen", "mutant 7.*", _OWN),
 )  # fmt: skip
-"""Changes of cav14's programs that cause no conflict: program, variant, reason."""
+"""Changes of cav14's programs that make no conflict: program, variant, why."""
 
 
 def judged(suite: str, program: str, variant: str, verdict: str) -> str:
-    """Return why a verdict differs from the label.
+    """Return the reason why a verdict differs from the label.
 
     >>> judged("gpuverify", "a/new/program.cu", "-G", "silent")
-    'not assessed'
+    'not judged'
     """
     for s, p, v, said, why in _JUDGED:
         if s == suite and re.search(p, program) and re.fullmatch(v, variant) and re.fullmatch(said, verdict):
@@ -121,5 +121,5 @@ def judged(suite: str, program: str, variant: str, verdict: str) -> str:
 
 
 def no_conflict(program: str, variant: str) -> str:
-    """Return why a change of a program of cav14 causes not cause a conflict."""
+    """Return the reason why a change of a program of cav14 causes no conflict."""
     return next((why for p, v, why in _NO_CONFLICT if re.search(p, program) and re.fullmatch(v, variant)), NOT_JUDGED)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The page of evidence: the findings of each suite's programs, and reasons reasons they differ from the labels."""
+"""The page of evidence: the findings of each suite's programs, and the reasons where they differ from the label."""
 
 import json
 import platform
@@ -33,13 +33,13 @@ _CHANGES = (("seeds, -O3", r"seed"), ("seeds, -G", r"seed -G"), ("a barrier dele
 _REASONS = {
     "indirect": "function pointers", "envreg": "grid barriers of cooperative groups",
     "%reserved": "registers of reserved shared memory", "bytes of shared memory": "more shared memory than is legal",
-    "__shfl": "old shuffles", "texture": "textures", "curand": "cuRAND", "greater than zero": "empty arrays",
-    "LaunchLimit": "time limit", "operator": "vector operators", "dot": "vector operators",
+    "__shfl": "shuffles of old", "texture": "textures", "curand": "cuRAND", "greater than zero": "empty arrays",
+    "LaunchLimit": "limit of time", "operator": "operators of vectors", "dot": "operators of vectors",
 }  # fmt: skip
 
 
 def write_page(results: Path, out: Path, emulator: str) -> int:
-    """Write the page, and print verdicts without an assessment: 1 if there are any."""
+    """Write the page, and print verdicts without an assessment; return 1 if there are any."""
     suites = {
         name: [json.loads(x) for x in (results / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()]
         for name in ("nvidia", "indigo", "scor", "gpuverify", "cav14")
@@ -53,7 +53,7 @@ def write_page(results: Path, out: Path, emulator: str) -> int:
     out.write_text(text, encoding="utf-8")
     crashes = [f"{x['program']} {x['variant']}: crash" for rows in suites.values() for x in rows if "crash" in x]
     missing = [x for x in text.splitlines() if NOT_JUDGED in x]
-    print("\n".join(crashes + missing) or "every verdict assessed")
+    print("\n".join(crashes + missing) or "every verdict has an assessment")
     return int(bool(crashes or missing))
 
 
@@ -70,7 +70,7 @@ def _agrees(row: Row) -> bool:
 
 
 def _kinds(row: Row) -> str:
-    """Return the kinds of the findings: errors by name, errors have their severity."""
+    """Return the kinds of the findings; all except errors have their severity."""
     errors = sorted({x["kind"] for x in row["findings"] if x["severity"] == "error"})
     others = sorted({f"{x['kind']} ({x['severity']})" for x in row["findings"] if x["severity"] != "error"})
     return ", ".join(errors + others) or "nothing"
@@ -107,7 +107,7 @@ def _of(rows: Sequence[Row], verdict: str) -> str:
 
 
 def _pairs(rows: Sequence[Row], variants: tuple[str, str]) -> Iterator[tuple[Row, Row]]:
-    """Yield the results of each program, compiled in two ways."""
+    """Yield the two rows of each program, compiled in two ways."""
     by = {(x["program"], x["variant"]): x for x in rows}
     for program in dict.fromkeys(x["program"] for x in rows):
         yield by[program, variants[0]], by[program, variants[1]]
@@ -146,7 +146,7 @@ def _why(row: Row) -> str:
 
 
 def _others(rows: Sequence[Row], label: Callable[[Row], str]) -> Iterator[str]:
-    """Yield a table of every verdict that differs from the label."""
+    """Yield a row for every verdict that differs from the label."""
     yield "| program | compiled | label | findings | assessment |\n|---|---|---|---|---|"
     for row in _ran(rows):
         if not _agrees(row):
@@ -160,7 +160,7 @@ def _left_out(rows: Sequence[Row]) -> str:
         text = row.get("refused") or row.get("not_compiled")
         if row["verdict"] in ("refused", "not compiled"):
             words = (name for word, name in _REASONS.items() if word in text or word in row["program"])
-            reason = next(words, "not accepted by NVRTC")
+            reason = next(words, "source that NVRTC does not accept")
             found[reason][f"`{row['program'].removesuffix('/kernel.cu')}`"] = None
     listed = "; ".join(f"{reason}: {', '.join(names)}" for reason, names in sorted(found.items()))
     return f"\nNot compiled or rejected: {listed or 'none'}."
@@ -205,7 +205,7 @@ def _places(row: Row) -> set[tuple[str, str]]:
 
 
 def _new(row: Row, known: set[tuple[str, str]]) -> str:
-    """Return the highest severity of the findings that a change added; "" for none, are only notes."""
+    """Return the gravest severity of new findings after a change of a program; "" if there are only notes."""
     severities = {x["severity"] for x in row["findings"] if (x["kind"], x["source"]) not in known} - {"note"}
     return min(severities, default="")
 

@@ -16,7 +16,7 @@ FOLDER = "ScoR"
 
 
 def cases(folder: Path, _: str) -> Iterator[Case]:
-    """Yield every program twice: unchanged, and with non-volatile data."""
+    """Yield every program twice: unchanged, and with data that are not volatile."""
     for file in sorted((folder / "microbenchmarks/src").glob("*.cu")):
         text = file.read_text()
         label = "race" if file.name.startswith("race") else ""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Seven small kernels that were run under compute-sanitizer, and the emulator's findings."""
+"""Seven small kernels that were run under compute-sanitizer, and their findings in the emulator."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -12,7 +12,7 @@ __all__ = ["SMALL_KERNELS", "SmallKernel", "found", "table"]
 
 
 class SmallKernel(NamedTuple):
-    """A kernel of one block, and the results of the tools and the chip."""
+    """A kernel of one block, and what the tools and the chip said."""
 
     says: str
     source: str
@@ -69,7 +69,7 @@ SMALL_KERNELS = (
 
 
 def found(kernel: SmallKernel) -> set[tuple[str, str]]:
-    """Return the severities and kinds of the emulator's findings findings in kernel."""
+    """Return the severities and kinds of a kernel's findings in the emulator."""
     source = f'extern "C" __global__ void k(int* o) {{ {kernel.source} }}'
     module = we.ptx.Module.from_cuda(source, arch="sm_90")
     report = module["k"][1, kernel.threads](np.zeros(512, np.int32), findings="report")

@@ -42,9 +42,7 @@ def main(argv: list[str] | None = None) -> int:
     page.add_argument("--title", default=TITLE, help="of the page (default: %(default)s)")
     found = actions.add_parser("findings", help="launch with every check and fill, and write the table of findings")
     found.add_argument("--bundles", type=Path, required=True)
-    found.add_argument(
-        "--results", type=Path, required=True, help="JSON lines, one per bundle; existing lines are kept"
-    )
+    found.add_argument("--results", type=Path, required=True, help="JSON lines, a bundle each; existing lines are kept")
     found.add_argument("--verdicts", type=Path, required=True, help="JSON: a bundle, a kind, and its assessment")
     found.add_argument("--out", type=Path, required=True)
     found.add_argument("--seconds", type=float, default=120, help="for one launch (default: %(default)s)")

@@ -54,7 +54,7 @@ class Case(NamedTuple):
     build : function
         A function of the checkout that returns the PTX of the module and the kernel's name in it.
     launch : function
-        A function of a Generator which always has a fixed seed, that returns the kernel's arguments.
+        A function of a Generator, which always has the same seed, that returns the kernel's arguments.
     arch : str
         The chip that the PTX is compiled for.
     flags : str

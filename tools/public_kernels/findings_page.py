@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The page of findings: the findings of each bundle, their assessment, and the effect of uninitialised memory."""
+"""The page of findings: each bundle's findings, their assessments, and the effect of uninitialised memory."""
 
 import json
 from collections import Counter
@@ -44,7 +44,9 @@ Emulator: {emulator}.
 def write_findings_page(
     bundles: Path, results: Path, verdicts: Path, out: Path, seconds: float, emulator: str = "not said"
 ) -> int:
-    """Launch the bundles that that lacks, write the page, and print findings without an assessment: 1 without any.
+    """Launch bundles that are not in ``results``, write the page, and print errors without an assessment.
+
+    Return 1 if there are such errors.
     """
     rows = [json.loads(x) for x in results.read_text().splitlines()] if results.exists() else []
     known = {x["bundle"] for x in rows}
@@ -58,12 +60,12 @@ def write_findings_page(
     judged = json.loads(verdicts.read_text())
     out.write_text(_page(rows, judged, emulator), encoding="utf-8")
     missing = [f"{x['bundle']}: {y}" for x in rows for y in _kinds(x, "error") if not _verdict(judged, x, y)]
-    print("\n".join(f"not assessed: {x}" for x in missing) or "every error has assessed")
+    print("\n".join(f"not assessed: {x}" for x in missing) or "every error has an assessment")
     return int(bool(missing))
 
 
 def examine(bundle: Path, seconds: float) -> Row:
-    """Launch a bundle with every fill; return its findings, and the fills that change its results."""
+    """Launch a bundle with every fill: its findings, and the fills that change what it leaves."""
     launch, _ = _read(bundle)
     row: Row = {"source": launch["source"], "kernel": launch["kernel"], "findings": [], "differ": []}
     try:
@@ -87,7 +89,7 @@ def _kinds(row: Row, severity: str) -> list[str]:
 
 
 def _verdict(judged: Mapping[str, Any], row: Row, kind: str) -> str:
-    """Return the assessment on a kind in a bundle, by the bundle's name or under a pattern that ends and a star."""
+    """Return the assessment of a kind in a bundle, under the bundle's name or under a common beginning and a star."""
     given: Any = judged.get(row["bundle"]) or next(
         (x for name, x in judged.items() if name.endswith("*") and row["bundle"].startswith(name[:-1])), {}
     )
@@ -95,7 +97,7 @@ def _verdict(judged: Mapping[str, Any], row: Row, kind: str) -> str:
 
 
 def _findings(row: Row) -> str:
-    """Return the kinds of findings, each with its number of lines."""
+    """Return the kinds with their numbers of findings, or the reason for a refusal."""
     if "refused" in row:
         return str(row["refused"])
     counts = Counter((x["severity"], x["kind"]) for x in row["findings"])
@@ -122,7 +124,7 @@ def _repository(row: Row) -> str:
 
 
 def _revision(row: Row) -> str:
-    """Return ten digits ten a git revision, or a package's version unchanged."""
+    """Return the first ten digits of a Git revision, or the whole version of a package."""
     given = str(row["source"]["revision"])
     return given[:10] if len(given) == _DIGITS else given
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The page of public kernels: the results of a GPU for a GPU and the emulator's."""
+"""The page of public kernels: the results of a GPU and of the emulator for each bundle."""
 
 import json
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ every array, and changed at least one.
 def write_page(
     bundles: Path, recorded: Path, out: Path, notes: Path | None, gpu: str = "not said", title: str = TITLE
 ) -> int:
-    """Write the page, and print the results that are not equal."""
+    """Write the page, and print the rows that are not equal."""
     why = json.loads(notes.read_text()) if notes else {}
     rows, equal, kernels = [], 0, set()
     for bundle in _bundles(bundles):
@@ -59,7 +59,7 @@ def write_page(
 
 
 def _judged(bundle: Path, recorded: Path) -> tuple[int, str, str]:
-    """Return the number of arrays that the GPU changed, the comparison with the emulator's, and its findings."""
+    """Return the number of arrays that the GPU changed, whether the emulator's are equal, and its findings."""
     module = next(x for x in _modules(bundle) if x.suffix == ".ptx")
     path = recorded.with_name(f"{recorded.name}--{module.name}.npz")
     status = path.with_suffix(".txt").read_text().strip() if path.with_suffix(".txt").exists() else "not recorded"

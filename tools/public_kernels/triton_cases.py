@@ -23,7 +23,7 @@ __all__ = ["Draws", "Repository", "Row", "int32", "int64", "triton_cases"]
 
 
 _VERSION = "9.0"
-"""The PTX version that a driver of CUDA 13.0 reads. Triton writes its ptxas' version's version, but uses no newer feature."""
+"""The PTX version that a driver of CUDA 13.0 reads. Triton writes its ptxas' version, but uses no newer feature."""
 
 
 class Repository(NamedTuple):
@@ -37,7 +37,7 @@ class Repository(NamedTuple):
     absent : sequence of str
         Modules that its host code imports and these kernels do not need; attributes of them are mocks.
     given : dict
-        Replacements of the repository's modules modules have many dependencies: their functions, by module.
+        Replacements of the repository's modules that have many dependencies: their functions, by module.
     until : str
         The line at which reading of a module stops; scripts make more launches after it.
     environment : dict

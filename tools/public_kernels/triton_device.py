@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A simulated fake device for Triton: host code and compiler see an H200, and this module receives the launches."""
+"""A simulated device for Triton: host code and compiler see an H200, and this module receives the launches."""
 
 import os
 import sys
@@ -37,7 +37,7 @@ class Compiled:
 
 
 class as_on_a_gpu:
-    """A context in which ``launch`` receives the launches of host code; autotuning takes, use the first configuration."""
+    """A context in which ``launch`` receives the launches of host code; autotuning takes the first configuration."""
 
     def __init__(self, launch: Launch) -> None:
         self._launch = launch
@@ -70,7 +70,7 @@ class as_on_a_gpu:
         ]
         for patch in self._patches:
             patch.__enter__()
-        torch.use_deterministic_algorithms(True, warn_only=True)  # otherwise uninitialised memory fixed arbitrary bits
+        torch.use_deterministic_algorithms(True, warn_only=True)  # otherwise uninitialised memory has arbitrary bits
 
     def __exit__(self, *_: object) -> None:
         import torch

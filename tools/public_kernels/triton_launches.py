@@ -72,7 +72,7 @@ def drawn(kernel: Compiled, grid: tuple[int, int, int], values: tuple[Any, ...])
 
 
 def _flat(signature: dict[str, Any], values: tuple[Any, ...]) -> list[tuple[str, str, Any]]:
-    """Return the parameters of the PTX: no constants, constants; one parameter for each member of a tuple."""
+    """Return the parameters of the PTX: no constants, and one parameter for each member of a tuple."""
     found: list[tuple[str, str, Any]] = []
 
     def walk(name: str, kind: Any, value: Any) -> None:
@@ -95,7 +95,7 @@ def _argument(name: str, kind: str, value: Any, arrays: dict[str, Array], names:
         return {"bytes": (int(value) % 2 ** (8 * size)).to_bytes(size, "little").hex(), "pointers": []}
     if kind in ("fp32", "fp64"):
         return f32(float(value)) if kind == "fp32" else f64(float(value))
-    raise RuntimeError(f"{name} has the type {kind}; legal types are a launch supports pointers, integers, fp32 and fp64")
+    raise RuntimeError(f"{name} has the type {kind}; legal types are pointers, integers, fp32 and fp64")
 
 
 def _memory(name: str, value: Any, arrays: dict[str, Array], names: dict[int, str]) -> dict[str, Any]:

@@ -37,11 +37,11 @@ PORTIONS = (
 """Parts of the suite that are recorded one after the other."""
 
 _FEW = 20
-"""The least number of tests that must execute a file."""
+"""Tests of a file that are too few to be all that can see it."""
 
 
 def copy_of(work: Path) -> Path:
-    """Clone the committed state into a separate folder."""
+    """What is committed, in a clone of its own."""
     copy = work / "copy"
     if not copy.exists():
         work.mkdir(parents=True, exist_ok=True)
@@ -74,7 +74,7 @@ def covering_of(work: Path) -> Covering:
 
 
 def rows_of(work: Path) -> dict[Mutation, dict[str, Any]]:
-    """Return the known results of each mutation."""
+    """What is known of each mutation."""
     return report.caught_first(report.lines_of(work / "rows.jsonl"))
 
 
@@ -84,7 +84,7 @@ def add_row(work: Path, mutation: Mutation, row: dict[str, Any]) -> None:
 
 
 def tests_of(covering: Covering, mutation: Mutation) -> list[tuple[str, float]]:
-    """Return the tests that execute the line, then those that execute the file; all tests for import-time tables."""
+    """Tests that execute the line, then those that execute the file; of a table that only runs at import, all."""
     first = covering.of_line(mutation)
     known = set(first)
     names = [*first, *(name for name in covering.of_file(mutation) if name not in known)]
@@ -94,7 +94,7 @@ def tests_of(covering: Covering, mutation: Mutation) -> list[tuple[str, float]]:
 
 
 def run(work: Path, count: int, seed: int, budget: float, only: tuple[str, ...]) -> None:
-    """Run all mutants without a result, in forks where possible, else in separate processes."""
+    """Judge all mutants that nothing is known of, in forks where that can be and in processes of their own."""
     copy, covering = copy_of(work), covering_of(work)
     known = rows_of(work)
     places = mutations_of(copy, source_files(copy))
@@ -123,7 +123,7 @@ def run(work: Path, count: int, seed: int, budget: float, only: tuple[str, ...])
 
 
 def together(work: Path, paths: list[str], budget: float) -> None:
-    """Run whole paths of the suite with all survivors by default at once, and each test that fails there with each of them."""
+    """Run whole paths of the suite with all survivors at once, and each test that fails there with each of them."""
     copy, judged = copy_of(work), report.equivalents()
     left = [
         m

@@ -3,13 +3,13 @@
 
 import numpy as np
 import pytest
+from wmma_emu.ptx.memory.words import outside_of_heap
 
 from tests.ptx.memory.single_wave import EMPTY_MODULE, SingleWave, module_of, one
 from tests.ptx.texts_of_kernels import launch
 from wmma_emu.errors import FragmentMismatchError, LaunchLimitError, WmmaEmuError
 from wmma_emu.ptx.memory.heap import GlobalMemory
 from wmma_emu.ptx.memory.variables import ModuleMemory
-from wmma_emu.ptx.memory.words import outside_of_heap
 from wmma_emu.ptx.program.program import Symbol
 
 
@@ -94,9 +94,9 @@ def test_overlapping_arrays_are_one_range_however_they_are_divided():
     ],
 )
 def test_an_access_that_misses_an_array_says_by_how_many_bytes(offset, size, said):
-    chunk = Chunk(arrays={"x": np.zeros(2, np.uint32)})
-    address = chunk.address["x"] + offset
-    assert said in "".join(map(str, outside_of_heap(chunk.heap, address, size, False)))
+    wave = SingleWave(arrays={"x": np.zeros(2, np.uint32)})
+    address = wave.address["x"] + offset
+    assert said in "".join(map(str, outside_of_heap(wave.heap, address, size, False)))
 
 
 def test_an_overlap_that_was_not_announced_is_refused():

@@ -236,11 +236,11 @@ def test_a_write_races_with_all_reading_warps_however_often_its_own_warp_read_af
 
 
 def test_the_other_side_of_a_race_is_what_that_thread_did_where_all_warps_read_one_word():
-    chunk = chunk_of(2)
-    chunk.store("shared", one(0), ONES, active=only(chunk, 0))
-    chunk.barrier()
-    chunk.load("shared", one(0), line=5)
-    chunk.load("shared", one(0), active=only(chunk, 0), line=6)
-    chunk.store("shared", one(0), ONES, active=only(chunk, 0) & (np.arange(32) == 0), line=9)
-    (finding,) = [x for x in chunk.found if x.line == 9 and x.kind == "race"]
+    wave = wave_of(2)
+    wave.store("shared", one(0), ONES, active=only(wave, 0))
+    wave.barrier()
+    wave.load("shared", one(0), line=5)
+    wave.load("shared", one(0), active=only(wave, 0), line=6)
+    wave.store("shared", one(0), ONES, active=only(wave, 0) & (np.arange(32) == 0), line=9)
+    (finding,) = [x for x in wave.found if x.line == 9 and x.kind == "race"]
     assert [other.line for other in finding.others] == [5]

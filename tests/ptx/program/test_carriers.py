@@ -2,8 +2,8 @@
 """Which results one source decides, whatever the others are."""
 
 import pytest
-
 from wmma_emu.ptx.program.carriers import decides
+
 from wmma_emu.ptx.program.program import Immediate, Instruction, Register
 
 TARGET, OTHER = (Register(i, f"%r{i}", "b32") for i in range(2))
