@@ -3,11 +3,11 @@
 
 import numpy as np
 import pytest
-from wmma_emu.ptx.memory.words import outside_of_heap
 
 from tests.ptx.memory.single_wave import EMPTY_MODULE, SingleWave, module_of, one
 from tests.ptx.texts_of_kernels import launch
 from wmma_emu.errors import FragmentMismatchError, LaunchLimitError, WmmaEmuError
+from wmma_emu.ptx.memory.access_messages import outside_of_heap
 from wmma_emu.ptx.memory.heap import GlobalMemory
 from wmma_emu.ptx.memory.variables import ModuleMemory
 from wmma_emu.ptx.program.program import Symbol
