@@ -399,5 +399,5 @@ class ListedTrace(Trace):
 
 
 @pytest.mark.parametrize("kinds", GROUPS.values(), ids=GROUPS)
-def test_the_order_of_listed_accesses_is_that_of_the_reference(kinds):
+def test_listed_accesses_have_the_order_of_the_reference(kinds):
     ListedTrace(1, kinds).run(15)

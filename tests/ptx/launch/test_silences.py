@@ -299,7 +299,7 @@ def test_a_source_line_matches_a_file_by_its_last_parts_even_if_it_is_inlined(pl
     assert not Silence("race", "kernel.cu:16", REASON).is_at(7, None)
 
 
-def test_a_silenced_finding_is_written_as_short_as_a_finding_unless_all_of_it_is_asked_for():
+def test_a_silenced_finding_is_as_short_as_a_finding_unless_verbose():
     (silenced,) = launched(silence=[Silence("race", "races.cu:16", REASON)]).silenced
     short, long = (f"{silenced.finding.to_text(verbose=x)}\n  silenced: {REASON}" for x in (False, True))
     assert short != long

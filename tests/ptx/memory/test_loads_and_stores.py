@@ -321,7 +321,7 @@ def test_threads_may_access_different_shared_variables_at_once():
     assert [(f.kind, f.line, f.count) for f in wave.found] == [("out of bounds", 9, 2 * int((~used).sum()))]
 
 
-def test_of_the_loads_whose_values_nobody_wrote_eight_are_named_at_one_store():
+def test_at_most_eight_loads_of_uninitialised_values_are_named_at_one_store():
     loads = "".join(f"setp.eq.u32 %p1, %r0, {i};\n@%p1 ld.shared.u32 %r5, [tile+{4 * i}];\n" for i in range(10))
     body = f".shared .align 4 .b8 tile[64];\nmov.u32 %r5, 0;\n{loads}{put('%r5')}ret;"
     findings = launch(body, np.zeros(32, np.uint32)).findings

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which registers may be read behind each piece of straight-line code."""
+"""The registers that may be read after each basic block."""
 
 from wmma_emu.ptx.program.build import program_of
 from wmma_emu.ptx.program.flow import Blocks, reads, writes

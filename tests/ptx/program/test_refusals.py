@@ -135,9 +135,9 @@ def test_refusals_of_functions_count_toward_the_limit_of_repeated_instructions(m
         program_of(text + "".join(f".entry k{i}() {{ call f; }}" for i in range(5)))
 
 
-def test_a_name_is_looked_for_in_its_own_statement_alone():
+def test_a_name_is_searched_only_in_its_own_statement():
     lines = ("add.s32 %r1, %r2,", "  %r3; add.s32 %r4, %r5, %r6;", "add.s32 %r7, %r8, %r9;")
     assert place_of(lines, Place(1, 1), "%r3") == Place(2, 3)
-    assert place_of(lines, Place(1, 1), "%r4") == Place(1, 1)  # behind the semicolon
+    assert place_of(lines, Place(1, 1), "%r4") == Place(1, 1)  # after the semicolon
     assert place_of(lines, Place(1, 1), "%r9") == Place(1, 1)  # in the next statement
     assert place_of(lines, Place(3, 1), "%r9") == Place(3, 19)

@@ -253,7 +253,7 @@ def test_generic_tiles_may_be_in_different_state_spaces_for_each_warp():
 
 
 @pytest.mark.parametrize(("kinds", "legal", "refused"), [("f32.f16", "0", "1.0"), ("f16.f32", "1.0", "0")])
-def test_numbers_in_the_place_of_c_are_of_its_type_and_not_of_that_of_d(kinds, legal, refused):
+def test_literal_numbers_as_c_have_the_type_of_c_and_not_the_type_of_d(kinds, legal, refused):
     d, c = ({"f32": 8, "f16": 4}[kind] for kind in kinds.split("."))
 
     def run(number):
