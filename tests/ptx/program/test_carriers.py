@@ -2,7 +2,7 @@
 """Which results one source decides, whatever the others are."""
 
 import pytest
-from wmma_emu.ptx.program.carriers import decides
+from wmma_emu.ptx.program.propagation import decides
 
 from wmma_emu.ptx.program.program import Immediate, Instruction, Register
 
