@@ -165,7 +165,7 @@ def test_every_cell_of_a_drawn_tile_is_where_the_layout_says():
 
 def test_a_tile_that_is_too_large_to_draw_is_an_error():
     tiled = tiled_layout("m16n8k16.f16.f16.f16.f16", "d", (2, 2), (256, 256, 16))
-    with pytest.raises(FragmentMismatchError, match="at most 4096 are drawn"):
+    with pytest.raises(FragmentMismatchError, match="at most 4096 can be drawn"):
         we.viz.draw_tile(tiled)
     assert "is not drawn" in tiled._repr_html_()
     assert np.unique(tiled.coords.reshape(-1, 2), axis=0).shape == (256 * 256, 2)
