@@ -7,17 +7,9 @@ from collections import defaultdict
 from functools import cache
 from pathlib import Path
 
-import pytest
-
 import wmma_emu
 
 ROOT = Path(wmma_emu.__file__).parent
-
-STILL_SHARED = {"Explanation", "Kernel", "Report", "Location"}
-"""Public names that still mean two classes."""
-
-STILL_COMMON = {"_Panel", "_Place"}
-"""Private names that are still used for more than three classes."""
 
 
 @cache
@@ -60,25 +52,11 @@ def _public_classes() -> dict[str, set[str]]:
     return found
 
 
-def _open(names: set[str], reason: str) -> list[object]:
-    return [pytest.param(name, marks=pytest.mark.xfail(strict=True, reason=reason)) for name in sorted(names)]
-
-
 def test_every_public_class_name_means_one_class():
     shared = {name: sorted(found) for name, found in _public_classes().items() if len(found) > 1}
-    assert {name: found for name, found in shared.items() if name not in STILL_SHARED} == {}
-
-
-@pytest.mark.parametrize("name", _open(STILL_SHARED, "a public name of two classes"))
-def test_a_public_name_of_two_classes_is_renamed(name):
-    assert len(_public_classes()[name]) == 1
+    assert shared == {}
 
 
 def test_no_class_name_is_used_for_more_than_three_classes():
     common = {name: found for name, found in _classes(_modules()).items() if len(found) > 3}
-    assert {name: found for name, found in common.items() if name not in STILL_COMMON} == {}
-
-
-@pytest.mark.parametrize("name", _open(STILL_COMMON, "a name of four classes or more"))
-def test_a_name_of_many_classes_is_renamed(name):
-    assert len(_classes(_modules())[name]) <= 3
+    assert common == {}

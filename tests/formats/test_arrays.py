@@ -79,7 +79,7 @@ USES = {
 def test_every_integer_of_a_user_is_read_that_way(use, given):
     with pytest.raises(
         (we.FragmentMismatchError, we.UnsupportedInstructionError),
-        match=r"no integer|is an integer|the width of a shuffle is",
+        match=r"not an integer|expected an integer|is an integer|the width of a shuffle is",
     ):
         USES[use](given)
 

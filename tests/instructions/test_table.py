@@ -8,8 +8,8 @@ import pytest
 
 from tests.representatives import FAMILIES
 from wmma_emu.formats import FORMATS
-from wmma_emu.instructions import ARCHS, INSTRUCTIONS, OPERANDS, instructions_of
-from wmma_emu.instructions.table import TABLE
+from wmma_emu.instructions import ARCHS, INSTRUCTIONS, OPERANDS, instructions_of, lookup
+from wmma_emu.instructions.table import GROUPS, TABLE
 
 DATA = Path(__file__).parent / "data"
 
@@ -105,3 +105,19 @@ def test_the_types_follow_in_the_promised_order():
     assert order("mma.sp::ordered_metadata")[len(sparse) :] == narrow
     assert order("wgmma") == ["f16", "bf16", "tf32", "e4m3", "e5m2", "s8", "u8", "b1"]
     assert order("wgmma.sp") == ["f16", "bf16", "tf32", "e4m3", "e5m2", "s8", "u8"]
+
+
+@pytest.mark.parametrize(
+    ("name", "version"),
+    [
+        ("mma.sync.m16n8k16.f32.f16.f16.f32", (7, 8)),
+        ("wmma.mma.m16n16k16.f32.f32", (7, 1)),
+        ("mma.sp.m16n8k32.f32.f16.f16.f32", (7, 8)),
+        ("mma.sp::ordered_metadata.m16n8k32.f32.f16.f16.f32", (8, 5)),
+        ("wgmma.m64n8k16.f32.f16.f16", (8, 0)),
+        ("wgmma.sp.m64n8k32.f32.f16.f16", (8, 2)),
+    ],
+)
+def test_each_family_has_the_version_of_ptx_under_which_ptxas_13_0_takes_it(name, version):
+    row = lookup(name)
+    assert GROUPS[row.mnemonic].ptx_version(row) == version

@@ -188,7 +188,7 @@ def test_every_layout_that_can_be_made_shows_itself_in_a_page_of_bounded_size(la
 def test_every_layout_that_can_be_made_is_drawn_or_refused_with_an_error_of_the_package(layout):
     last = (layout.rows - 1, layout.cols - 1)
     for use in (
-        lambda: layout.locate(*last), lambda: layout.formulas, layout.holders,
+        lambda: layout.locate(*last), lambda: layout.formulas, layout.owners,
         lambda: draw_matrix(layout, element=last),
         lambda: draw_registers(layout, element=last), lambda: draw_registers(layout, register=layout.num_registers - 1),
     ):  # fmt: skip

@@ -3,14 +3,14 @@
 
 python -m tools.source_mutations record WORK [--seconds 0.7]
 python -m tools.source_mutations run WORK [--count 300] [--seed 20261127] [--budget 40]
-python -m tools.source_mutations survivors WORK [PATH ...]
+python -m tools.source_mutations together WORK [PATH ...]
 python -m tools.source_mutations table WORK --json FILE --page FILE [--after FILE]
 
 WORK is a folder outside the repository; what is committed is cloned into it. `record` runs the quick suite once, and
 writes down which test executes which line. `run` draws mutations and runs the tests of each until one fails; what it
-has found it keeps, and begun again it goes on. `survivors` runs whole paths of the suite for each mutant that survived:
-the tests and the examples of the package, unless others are given. `table` writes the report, with the judgements in
-tools/source_mutations/equivalents.json.
+has found it keeps, and begun again it goes on. `together` runs whole paths of the suite with all survivors at once that
+are not judged to be equivalent, and the tests that fail there with each of them. `table` writes the report, with the
+judgements in tools/source_mutations/equivalents.json.
 """
 
 import argparse
@@ -18,6 +18,7 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -121,22 +122,28 @@ def run(work: Path, count: int, seed: int, budget: float, only: tuple[str, ...])
             add_row(work, mutation, fresh.judge(copy, mutation, tests_of(covering, mutation), budget) | {"fresh": True})
 
 
-def survivors(work: Path, paths: list[str]) -> None:
-    """Whole paths of the suite for each survivor: the package's own tests and examples, unless paths are given."""
-    copy = copy_of(work)
-    for mutation, row in rows_of(work).items():
-        if row["outcome"] == "caught":
-            continue
-        package = mutation.file.split("/")[1]
-        with fresh.Mutated(copy, mutation):
-            where = tuple(paths) or (mutation.file, f"tests/{package}")
-            found = fresh.run(copy, [], paths=where)
-        add_row(work, mutation, {"fresh": True, "paths": where, "outcome": "caught" if found else "survived"} | found)
+def together(work: Path, paths: list[str], budget: float) -> None:
+    """Run whole paths of the suite with all survivors at once, and each test that fails there with each of them."""
+    copy, judged = copy_of(work), report.equivalents()
+    left = [
+        m
+        for m, row in rows_of(work).items()
+        if row["outcome"] != "caught" and (m.file, *report.both_lines(copy, m)) not in judged
+    ]
+    with ExitStack() as mutated:
+        for mutation in left:
+            mutated.enter_context(fresh.Mutated(copy, mutation))
+        failed = fresh.failures(copy, [], paths=tuple(paths or PORTIONS))
+    names = [row["test"] for row in failed if "::" in row["test"]]
+    jobs = [{"mutation": asdict(m), "tests": [(name, 1.0) for name in names], "of_line": 0} for m in left]
+    (work / "jobs.json").write_text(json.dumps(jobs), encoding="utf-8")
+    arguments = [str(work / "jobs.json"), str(work / "together.jsonl"), str(budget), "1"]
+    in_copy(copy, ["tools.source_mutations.server", *arguments, *sorted({x.partition("::")[0] for x in names})])
 
 
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("record", "run", "survivors", "table"))
+    parser.add_argument("what", choices=("record", "run", "together", "table"))
     parser.add_argument("work", type=lambda text: Path(text).resolve())
     parser.add_argument("paths", nargs="*")
     parser.add_argument("--seconds", type=float, default=0.7, help="recorded seconds of the cases of one test function")
@@ -152,8 +159,8 @@ def main(arguments: list[str]) -> int:
         record(options.work, options.seconds)
     elif options.what == "run":
         run(options.work, options.count, options.seed, options.budget, tuple(options.only))
-    elif options.what == "survivors":
-        survivors(options.work, options.paths)
+    elif options.what == "together":
+        together(options.work, options.paths, options.budget)
     else:
         report.write(options.work, copy_of(options.work), options.json, options.page, options.after)
     return 0

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""A plugin of pytest: runs the tests whose names are in a file, in that order, and writes down the first that fails.
+"""A plugin of pytest: runs the tests whose names are in a file, in that order, and writes down which fail.
 
-SOURCE_MUTATIONS_CHOSEN names a folder: `chosen.json` has the names, all tests if it is not there; `failed.json` is
+SOURCE_MUTATIONS_CHOSEN names a folder: `chosen.json` has the names, all tests if it is not there; `failed.jsonl` is
 written.
 """
 
@@ -32,8 +32,9 @@ def pytest_collectreport(report):
 
 
 def _note(report):
-    if report.failed and not (_folder / "failed.json").exists():
+    if report.failed:
         crash = getattr(report.longrepr, "reprcrash", None)
         message = str(crash.message if crash else report.longrepr)[-300:]
         row = {"test": report.nodeid, "message": message}
-        (_folder / "failed.json").write_text(json.dumps(row), encoding="utf-8")
+        with (_folder / "failed.jsonl").open("a", encoding="utf-8") as file:
+            file.write(json.dumps(row) + "\n")

@@ -101,6 +101,13 @@ def _until_one_fails(root: Path, tests: list[tuple[str, float]], budget: float, 
 
 def run(root: Path, tests: list[str], numba: bool = False, paths: tuple[str, ...] = ()) -> dict[str, Any]:
     """Run tests, or whole paths, in a process of their own: the first that fails and what it says, or nothing."""
+    return next(iter(failures(root, tests, numba, paths, ("-x",))), {})
+
+
+def failures(
+    root: Path, tests: list[str], numba: bool = False, paths: tuple[str, ...] = (), options: tuple[str, ...] = ()
+) -> list[dict[str, Any]]:
+    """Run tests, or whole paths, in a process of their own: all that fail."""
     with tempfile.TemporaryDirectory(prefix="mutant-") as scratch:
         if not paths:
             Path(scratch, "chosen.json").write_text(json.dumps(tests), encoding="utf-8")
@@ -112,18 +119,19 @@ def run(root: Path, tests: list[str], numba: bool = False, paths: tuple[str, ...
         files = sorted({name.partition("::")[0] for name in tests})
         plugins = ["-p", "no:cacheprovider", "-p", "tools.source_mutations.chosen"]
         process = subprocess.Popen(
-            [sys.executable, "-m", "pytest", "-x", "-q", "--tb=short", *plugins, *(paths or files)], cwd=root,
+            [sys.executable, "-m", "pytest", "-q", "--tb=short", *options, *plugins, *(paths or files)], cwd=root,
             env=environment, text=True, start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         )  # fmt: skip
         try:
-            text, _ = process.communicate(timeout=_LONGEST)
+            text, _ = process.communicate(timeout=_LONGEST if "-x" in options else None)
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             process.communicate()
-            return {"test": "; ".join(files[:3]), "message": f"timed out after {_LONGEST:.0f} s"}
+            return [{"test": "; ".join(files[:3]), "message": f"timed out after {_LONGEST:.0f} s"}]
         if process.returncode in (0, 5):  # 5: none was chosen
-            return {}
-        failed = Path(scratch, "failed.json")
+            return []
+        failed = Path(scratch, "failed.jsonl")
         if failed.exists():
-            return dict(json.loads(failed.read_text(encoding="utf-8")))
-        return {"test": "the start of pytest", "message": text.strip()[-300:]}
+            return [json.loads(line) for line in failed.read_text(encoding="utf-8").splitlines()]
+        # It ended of itself, by a signal say.
+        return [{"test": "; ".join((paths or files)[:3]), "message": f"the process died: {text.strip()[-200:]}"}]

@@ -43,12 +43,17 @@ def caught_first(rows: list[dict[str, Any]]) -> dict[Mutation, dict[str, Any]]:
     return found
 
 
+def both_lines(copy: Path, mutation: Mutation) -> tuple[str, str]:
+    """The line before and after, without what it is indented by."""
+    line = (copy / mutation.file).read_text(encoding="utf-8").splitlines()[mutation.line - 1]
+    return line.strip(), mutation.mutated_line(line).strip()
+
+
 def table_of(copy: Path, drawn: list[Mutation], first: dict[Mutation, Any], after: dict[Mutation, Any]) -> list[Any]:
     """A row for each mutation, as the report has it."""
     reasons, rows = equivalents(), []
     for mutation in drawn:
-        line = (copy / mutation.file).read_text(encoding="utf-8").splitlines()[mutation.line - 1]
-        before, behind = line.strip(), mutation.mutated_line(line).strip()
+        before, behind = both_lines(copy, mutation)
         found = first.get(mutation, {"outcome": "not run"})
         row: dict[str, Any] = {
             "file": mutation.file, "line": mutation.line, "original": before, "mutated": behind,
@@ -58,6 +63,8 @@ def table_of(copy: Path, drawn: list[Mutation], first: dict[Mutation, Any], afte
             row |= {"test": found["test"], "says": found.get("message", "").split("\n")[0][:120]}
             row["seconds"] = found.get("seconds", found.get("wall"))
             row["process"] = "its own" if found.get("fresh") else "a fork"
+            if found.get("together"):
+                row["found"] = "together with other survivors"
         else:
             reason = reasons.get((mutation.file, before, behind))
             if reason:
@@ -76,6 +83,7 @@ def numbers(rows: list[Any]) -> dict[str, Any]:
         "mutations": len(rows), "equivalent": counts["equivalent"], "others": others, "caught": counts["caught"],
         "caught_percent": round(100 * counts["caught"] / max(others, 1), 1), "caught_after": counts["caught"] + later,
         "caught_after_percent": round(100 * (counts["caught"] + later) / max(others, 1), 1),
+        "found_together": sum("found" in row for row in rows),
         "by_time_out": sum("timed out" in row.get("says", "") for row in rows),
     }  # fmt: skip
 
@@ -83,7 +91,8 @@ def numbers(rows: list[Any]) -> dict[str, Any]:
 def write(work: Path, copy: Path, json_file: Path, page: Path, after: Path | None) -> None:
     told = json.loads((work / "drawn.json").read_text(encoding="utf-8"))
     drawn = [Mutation(**row) for row in told["drawn"]]
-    first = caught_first(lines_of(work / "rows.jsonl"))
+    later = [row | {"together": True} for row in lines_of(work / "together.jsonl")]
+    first = caught_first([*lines_of(work / "rows.jsonl"), *later])
     rows = table_of(copy, drawn, first, caught_first(lines_of(after)) if after else {})
     revision = subprocess.run(["git", "rev-parse", "HEAD"], cwd=copy, capture_output=True, text=True).stdout.strip()
     told = {
@@ -110,6 +119,7 @@ def page_of(told: dict[str, Any], json_name: str) -> str:
         "@JSON@": json_name,
     }  # fmt: skip
     parts |= {f"@{key}@": str(value) for key, value in told.items() if key != "rows"}
+    parts["@revision@"] = told["revision"][:8]
     for mark, value in parts.items():
         text = text.replace(mark, value)
     return text

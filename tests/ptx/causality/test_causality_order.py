@@ -383,3 +383,21 @@ def test_an_unused_order_keeps_nothing():
     assert (order.now == 1).all()
     assert not order.knows_lanes
     assert not order.uses_memory_order
+
+
+class ListedTrace(Trace):
+    """The same, asked about a list of accesses, each for one thread."""
+
+    def compare(self, kind):
+        events = self.events[-MOST:]
+        threads = np.flatnonzero(self.live.reshape(-1))
+        for i in self.rng.permutation(len(events))[:6].tolist():
+            stamp, event = events[i]
+            unordered = self.order.unordered_for(np.full(len(threads), stamp, np.uint32), threads)
+            expected = [not self.reference.precedes(event, self.name(*at)) for at in np.argwhere(self.live)]
+            assert unordered.tolist() == expected, (kind, event)
+
+
+@pytest.mark.parametrize("kinds", GROUPS.values(), ids=GROUPS)
+def test_the_order_of_listed_accesses_is_that_of_the_reference(kinds):
+    ListedTrace(1, kinds).run(15)

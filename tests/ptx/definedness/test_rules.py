@@ -43,7 +43,7 @@ def case_of(name):
         return CASES[found]
     mnemonic, *modifiers = name.split(".")
     instruction = PtxInstruction(name, mnemonic, tuple(modifiers), (Register(0, "%r", "b8"),), None, 1, 1)
-    return SimpleNamespace(form=VALUE_STEPS[mnemonic](instruction), instruction=instruction)
+    return SimpleNamespace(operation=VALUE_STEPS[mnemonic](instruction), instruction=instruction)
 
 
 def completions(value, bit_numbers):
@@ -85,7 +85,7 @@ def compared(form, rule, given):
 
 def given_of(case, rng):
     """Sources of a case: small numbers for shift amounts, and the constants of its PTX source."""
-    kinds = case.form.sources
+    kinds = case.operation.sources
     return [drawn(rng, kind, i > 0 and kind == "u32") for i, kind in enumerate(kinds)]
 
 

@@ -10,7 +10,7 @@ from wmma_emu.ptx.history import log
 
 def note(number):
     made = SimpleNamespace(number=number, count=1)
-    made.is_as = lambda other: other.number == made.number
+    made.repeats = lambda other: other.number == made.number
     return made
 
 

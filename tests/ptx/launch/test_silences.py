@@ -297,3 +297,11 @@ INLINED = SourceLine("/home/me/kernel.cu", 16, inlined_at=SourceLine("/home/me/m
 def test_a_source_line_matches_a_file_by_its_last_parts_even_if_it_is_inlined(place, is_there):
     assert Silence("race", place, REASON).is_at(7, INLINED) is is_there
     assert not Silence("race", "kernel.cu:16", REASON).is_at(7, None)
+
+
+def test_a_silenced_finding_is_written_as_short_as_a_finding_unless_all_of_it_is_asked_for():
+    (silenced,) = launched(silence=[Silence("race", "races.cu:16", REASON)]).silenced
+    short, long = (f"{silenced.finding.to_text(verbose=x)}\n  silenced: {REASON}" for x in (False, True))
+    assert short != long
+    assert str(silenced) == silenced.to_text() == short
+    assert silenced.to_text(verbose=True) == long

@@ -291,6 +291,12 @@ def test_a_race_with_too_many_bytes_to_compare_stays_an_error(limit, monkeypatch
     assert kinds(launch(body, numbers(), numbers(), block=64, before=TILE)) == ["race"]
 
 
+@pytest.mark.parametrize(("limit", "kind"), [(512, UNUSED), (511, "race")])
+def test_the_last_pair_that_may_be_compared_is_compared(limit, kind, monkeypatch):
+    monkeypatch.setattr("wmma_emu.ptx.memory.races.suspects._MOST_PAIRS", limit)  # this kernel has 512
+    assert kinds(launch(in_place(""), numbers(), numbers(), block=64, before=TILE)) == [kind]
+
+
 def test_no_more_steps_are_needed_than_the_launch_may_take():
     steps = launch(in_place(""), numbers(), numbers(), block=64, before=TILE).steps
     assert kinds(launch(in_place(""), numbers(), numbers(), block=64, before=TILE, max_steps=steps)) == [UNUSED]

@@ -9,6 +9,7 @@ from tests.ptx.texts_of_kernels import launch
 from wmma_emu.errors import FragmentMismatchError, LaunchLimitError, WmmaEmuError
 from wmma_emu.ptx.memory.heap import GlobalMemory
 from wmma_emu.ptx.memory.variables import ModuleMemory
+from wmma_emu.ptx.memory.words import outside_of_heap
 from wmma_emu.ptx.program.program import Symbol
 
 
@@ -80,6 +81,22 @@ def test_overlapping_arrays_are_one_range_however_they_are_divided():
     values, _ = wave.load("global", one(wave.address["low"] + 16), count=4)
     assert values.ravel().tolist() == [4, 5, 6, 7]
     assert not wave.found
+
+
+@pytest.mark.parametrize(
+    ("offset", "size", "said"),
+    [
+        (0, 16, "its last 8 bytes lie past the end of x"),
+        (8, 8, "just past the end of x"),
+        (16, 8, "8 bytes past the end of x"),
+        (-8, 8, "8 bytes before the beginning of x"),
+        (-8, 16, "its first 8 bytes lie before the beginning of x"),
+    ],
+)
+def test_an_access_that_misses_an_array_says_by_how_many_bytes(offset, size, said):
+    chunk = Chunk(arrays={"x": np.zeros(2, np.uint32)})
+    address = chunk.address["x"] + offset
+    assert said in "".join(map(str, outside_of_heap(chunk.heap, address, size, False)))
 
 
 def test_an_overlap_that_was_not_announced_is_refused():

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from tests.ptx.memory.single_wave import SingleWave, one
+from tests.ptx.texts_of_kernels import launch, put
 from wmma_emu.ptx.definedness.undefined import Undefined
 from wmma_emu.ptx.program.program import Symbol
 
@@ -318,3 +319,10 @@ def test_threads_may_access_different_shared_variables_at_once():
     assert (loaded == values)[:, np.broadcast_to(used, (2, 1, 32))].all()
     wave.load("shared", where.reshape(1, 1, 32), line=9)
     assert [(f.kind, f.line, f.count) for f in wave.found] == [("out of bounds", 9, 2 * int((~used).sum()))]
+
+
+def test_of_the_loads_whose_values_nobody_wrote_eight_are_named_at_one_store():
+    loads = "".join(f"setp.eq.u32 %p1, %r0, {i};\n@%p1 ld.shared.u32 %r5, [tile+{4 * i}];\n" for i in range(10))
+    body = f".shared .align 4 .b8 tile[64];\nmov.u32 %r5, 0;\n{loads}{put('%r5')}ret;"
+    findings = launch(body, np.zeros(32, np.uint32)).findings
+    assert [x.kind for x in findings] == ["uninitialised"] * 8

@@ -233,3 +233,14 @@ def test_a_write_is_in_a_race_with_all_who_read_however_often_its_own_warp_read_
     wave.store("shared", one(0), ONES, active=only(wave, 0) & (np.arange(32) == 0), line=9)
     (finding,) = [x for x in wave.found if x.line == 9]
     assert (finding.kind, [other.line for other in finding.others]) == ("race", [5])
+
+
+def test_the_other_side_of_a_race_is_what_that_thread_did_where_all_warps_read_one_word():
+    chunk = chunk_of(2)
+    chunk.store("shared", one(0), ONES, active=only(chunk, 0))
+    chunk.barrier()
+    chunk.load("shared", one(0), line=5)
+    chunk.load("shared", one(0), active=only(chunk, 0), line=6)
+    chunk.store("shared", one(0), ONES, active=only(chunk, 0) & (np.arange(32) == 0), line=9)
+    (finding,) = [x for x in chunk.found if x.line == 9 and x.kind == "race"]
+    assert [other.line for other in finding.others] == [5]

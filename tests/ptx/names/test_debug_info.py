@@ -127,6 +127,17 @@ def test_forms_of_dwarf_5_are_read():
     assert (found.name, found.type, found.shape) == ("tile", "int [4]", (4,))
 
 
+@pytest.mark.parametrize(("form", "length"), [(0x0A, 1), (0x03, 2), (0x04, 4), (0x09, 1)])
+def test_a_block_is_as_long_as_the_bytes_before_it_say(form, length):
+    abbreviations = [1, 0x11, 1, 0, 0, 2, 0x34, 0, 0x1C, form, 0x03, 0x08, 0, 0, 0]  # a constant value, and a name
+    variable = [2, *(3).to_bytes(length, "little"), 7, 8, 9, *b"ab\0"]
+    after_length = [5, 0, 1, 8, 0, 0, 0, 0, 1, *variable, 0]
+    info = [*len(after_length).to_bytes(4, "little"), *after_length]
+    units, _ = entries(debug_sections(section(".debug_abbrev", abbreviations) + section(".debug_info", info)))
+    (found,) = units[0].children
+    assert (found.attributes[0x1C], found.text(0x03)) == (b"\x07\x08\x09", "ab")
+
+
 def test_labels_and_sums_in_sections_are_numbers():
     words = ".b32 $end-$begin\n$begin:\n.b32 .debug_str+7, $end - 4 // comment\n$end:\n.b64 x\n"
     text = f".section .debug_info\n{{\n{words}}}"

@@ -341,6 +341,12 @@ def test_a_double_negation_is_removed():
     assert opcodes("neg.ftz.f32 %c, %x; neg.ftz.f32 %b, %c;") == ["neg.ftz.f32", "neg.ftz.f32"]
 
 
+@pytest.mark.parametrize(("number", "made"), [("0dBFF0000000000000", "mov.b64"), ("0d3FE0000000000000", "neg.f64")])
+def test_a_product_by_minus_one_is_a_negative_in_f64_too(number, made):
+    body = f"cvt.f64.f32 %d0, %x; mul.f64 %d1, %d0, {number}; neg.f64 %d2, %d1; cvt.rn.f32.f64 %b, %d2;"
+    assert opcodes(body)[2] == made
+
+
 LOOP = "mov.b32 %r1, 1; $m: cvt.rn.f32.s32 %a, %r1; rsqrt.approx.f32 %b, %a; st.global.f32 [%rd0+32], %b; {} $n:"
 COUNTED = LOOP.format("add.s32 %r1, %r1, {}; setp.lt.s32 %p0, %r1, {}; @%p0 bra $m;")
 

@@ -47,4 +47,4 @@ def test_an_access_polls_if_its_value_ends_the_loop_around_it(body, waits, lock_
 )
 def test_a_weak_load_is_a_guess_if_a_compare_and_swap_of_its_word_compares_it(body, guesses):
     text = f"{HEAD}.visible .entry k() {{ .reg .b32 %r<9>; .reg .b64 %a<9>; {body} }}"
-    assert len(polls_of(program_of(text).kernels["k"]).guesses) == guesses
+    assert len(polls_of(program_of(text).kernels["k"]).cas_guesses) == guesses

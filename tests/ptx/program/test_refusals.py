@@ -7,6 +7,7 @@ import pytest
 
 from wmma_emu.errors import PtxSyntaxError, UnsupportedInstructionError
 from wmma_emu.ptx.program.build import program_of
+from wmma_emu.ptx.program.faults import Place, place_of
 from wmma_emu.ptx.program.program import Missing
 
 HEAD = ".version 8.0\n.target sm_80\n.address_size 64\n"
@@ -132,3 +133,11 @@ def test_refusals_of_functions_count_toward_the_limit_of_repeated_instructions(m
     assert len(program_of(text + "".join(f".entry k{i}() {{ call f; }}" for i in range(4))).kernels) == 4
     with pytest.raises(UnsupportedInstructionError, match="the functions called by 5 kernels have 250 instructions"):
         program_of(text + "".join(f".entry k{i}() {{ call f; }}" for i in range(5)))
+
+
+def test_a_name_is_looked_for_in_its_own_statement_alone():
+    lines = ("add.s32 %r1, %r2,", "  %r3; add.s32 %r4, %r5, %r6;", "add.s32 %r7, %r8, %r9;")
+    assert place_of(lines, Place(1, 1), "%r3") == Place(2, 3)
+    assert place_of(lines, Place(1, 1), "%r4") == Place(1, 1)  # behind the semicolon
+    assert place_of(lines, Place(1, 1), "%r9") == Place(1, 1)  # in the next statement
+    assert place_of(lines, Place(3, 1), "%r9") == Place(3, 19)

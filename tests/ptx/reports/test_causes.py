@@ -13,6 +13,7 @@ from wmma_emu.errors import BackendUnavailableError
 from wmma_emu.ptx.findings import UNKNOWN, MemoryLocation, Place, Sighting
 from wmma_emu.ptx.program.program import SourceLine
 from wmma_emu.ptx.reports.causes import causes_of
+from wmma_emu.ptx.reports.gaps import gap_of
 
 OWN_LINES = ["s[t] = x", "x += s[63 - t]", "barrier", "out[t] = x"]
 
@@ -243,3 +244,8 @@ def test_an_accessor_and_a_recursive_template_are_one_finding_at_the_lines_that_
     assert finding.details == () and finding.variable == "s"
     loads = [x for x in finding.sightings if x.text.startswith("ld.shared")]
     assert len({x.line for x in loads}) == 6
+
+
+def test_what_meets_itself_lacks_something_anywhere_before_it():
+    assert [place for place in range(6) if gap_of(3, 3, []).has(place)] == [0, 1, 2, 3]
+    assert [place for place in range(6) if gap_of(3, 3, [range(2, 5)]).has(place)] == [0, 1, 2, 3]

@@ -121,3 +121,10 @@ def test_a_number_is_an_address_of_local_memory():
     out = numbers()
     assert not run("st.local.u32 [l], 5;\nld.local.u32 %r2, [0];\n" + put("%r2"), out, block=1).findings
     assert np.array_equal(out[:2], [5, 0])
+
+
+def test_a_parameter_is_read_through_its_generic_address():
+    read = "cvta.param.u64 %rd10, p1;\nld.u64 %rd11, [%rd10];\nld.param.u64 %rd12, [p1];\n"
+    x = np.zeros(2, np.uint64)
+    report = launch(f"{read}st.global.u64 [%rd1], %rd11;\nst.global.u64 [%rd1+8], %rd12;\nret;", x, block=1)
+    assert not report.errors and x[0] == x[1] != 0

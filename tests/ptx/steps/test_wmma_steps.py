@@ -250,3 +250,17 @@ def test_generic_tiles_may_be_in_different_state_spaces_for_each_warp():
     c, d = np.random.default_rng(2).standard_normal(256).astype(np.float32), np.zeros((2, 256), np.float32)
     assert not launch(EMPTY + body + STORE.format("global", "%rd5") + "ret;", c, d, block=64).findings
     assert (d == c).all()
+
+
+@pytest.mark.parametrize(("kinds", "legal", "refused"), [("f32.f16", "0", "1.0"), ("f16.f32", "1.0", "0")])
+def test_numbers_in_the_place_of_c_are_of_its_type_and_not_of_that_of_d(kinds, legal, refused):
+    d, c = ({"f32": 8, "f16": 4}[kind] for kind in kinds.split("."))
+
+    def run(number):
+        numbers = "{" + ", ".join([number] * c) + "}"
+        operands = f"{vector('%r', 0, d)}, {vector('%r', 10, 8)}, {vector('%r', 20, 8)}, {numbers}"
+        launch(f"wmma.mma.sync.aligned.row.col.m16n16k16.{kinds} {operands};\nret;", np.zeros(1, np.uint32))
+
+    run(legal)
+    with pytest.raises(UnsupportedInstructionError, match=r"wmma\.mma\.sync"):
+        run(refused)
