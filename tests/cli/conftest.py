@@ -35,7 +35,7 @@ def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., Outcome]:
 
 @pytest.fixture
 def process() -> Callable[..., Outcome]:
-    """Run a command line in a process of its own, from a checkout on the path."""
+    """Run a command line in a separate process, from a checkout on the path."""
 
     def run_it(
         *argv: object, stdout: object = subprocess.PIPE, stderr: object = subprocess.PIPE, **environment: str
@@ -64,7 +64,7 @@ class Screen(io.TextIOWrapper):
 
 @pytest.fixture
 def screen(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Screen]:
-    """Put a terminal of some width in the place of standard output."""
+    """Replace standard output by a terminal of the given width."""
 
     def make(columns: int = 80, encoding: str = "utf-8") -> Screen:
         for name in ("NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE", "COLORTERM"):

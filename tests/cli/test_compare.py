@@ -36,7 +36,7 @@ def test_the_tables_say_what_the_comparison_says(run, larger):
     assert (status, err) == (0, "")
     found = compare(archs=["v100", "a100", "h100"])
     lines = out.splitlines()
-    assert lines[:3] == ["D 64 x 40 (f32), 2560 elements", "held against sm_70", ""]
+    assert lines[:3] == ["D 64 x 40 (f32), 2560 elements", "compared with sm_70", ""]
     chips = [re.split(r" {2,}", x) for x in lines[3:7]]
     assert chips[0][:6] == ["CHIP", "STATUS", "DIFFER", "MEDIAN", "MEAN", "MAX ULPS"]
     assert chips[1] == ["sm_70", "recorded", "m8n8k4.f32.f16.f16.f32", "4 a step, 23 bits, RZ to f32"]
@@ -127,11 +127,11 @@ def test_the_tables_of_a_terminal_fit_it(screen, larger, monkeypatch, columns):
 
 @pytest.mark.sweep(keep=1 / 2)
 @pytest.mark.parametrize(("words", "line"), [
-    ("a.npy", "a product has two files, A.npy and B.npy; there is a.npy"),
-    ("a.npy b.npy a.npy", "a product has two files, A.npy and B.npy; there are a.npy, b.npy, a.npy; --c names that "
-     "of C"),
+    ("a.npy", "compare takes two files, A.npy and B.npy; given is a.npy"),
+    ("a.npy b.npy a.npy", "compare takes two files, A.npy and B.npy; given are a.npy, b.npy, a.npy; pass the file "
+     "of C with --c"),
     ("a.npy b.npy v100 --archs a100", "chips are named twice: v100, and --archs a100"),
-    ("h100", "h100 alone differs from nothing; name another chip, or files: A.npy B.npy"),
+    ("h100", "h100 has nothing to be compared with; name another chip, or files: A.npy B.npy"),
     ("h100 gh200", "h100 and gh200 are both sm_90 (Hopper): their matrix instructions are the same"),
     ("a.npy b.npy --archss a100", "compare has no option '--archss'; it has --help, --c, --instr, --archs, "
      "--reference, --a-format, --b-format, --lowering, --model, --scale-a, --scale-b, --worst, --svg, --format, "
@@ -139,12 +139,13 @@ def test_the_tables_of_a_terminal_fit_it(screen, larger, monkeypatch, columns):
     ("a.npy b.npy --archs a100,A100", "archs names sm_80 twice; sm_80 is Ampere"),
     ("a.npy b.npy --archs ,", "archs is empty; name at least one chip, or leave archs out for all"),
     ("a.npy b.npy --archs v100 --reference h100", "--reference 'sm_90' is not compared; there is sm_70"),
-    ("a.npy b.npy --worst 1.5", "--worst '1.5' is no whole number; the first is 0"),
-    ("a.npy b.npy --worst -1", "--worst -1: no number of elements is below 0"),
+    ("a.npy b.npy --worst 1.5", "--worst '1.5' is not an integer; legal integers begin at 0"),
+    ("a.npy b.npy --worst -1", "--worst -1 is negative; pass 0 or more"),
     ("a.npy b.npy --format svg", "--format 'svg' is not one of text, json, markdown"),
-    ("a.npy b.npy --svg a.npy", "a.npy: an input; name another file to write"),
-    ("a.npy b.npy --svg none/d.svg", "none/d.svg: there is no directory HERE/none; make it first"),
-    ("a.npy b.npy --lowering h100=native,x", "--lowering 'x' names no chip; write h100=x, or one lowering alone for "
+    ("a.npy b.npy --svg a.npy", "a.npy is also an input; name another file to write"),
+    ("a.npy b.npy --svg none/d.svg", "none/d.svg: the directory HERE/none does not exist; create it first"),
+    ("a.npy b.npy --lowering h100=native,x", "--lowering 'x' does not name a chip; write h100=x, or one lowering "
+                                             "alone for "
      "all chips"),
     ("a.npy b.npy --lowering h100=native,h100=native", "--lowering names 'h100' twice; keep one"),
     ("a.npy b.npy --archs h100 --lowering x", "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 on sm_90 has no "

@@ -29,7 +29,7 @@ def offered(*words: str) -> list[str]:
     return [x.word for x in candidates_for(words)]
 
 
-def test_the_words_that_are_kept_for_completion_are_those_of_the_tables():
+def test_the_words_copied_for_completion_equal_the_keys_of_the_tables():
     assert tuple(map(slug_of, KINDS)) == FINDINGS
     assert tuple(TABLE_OF_FORMATS) == BLOCK_FORMATS
     assert tuple(dict.fromkeys(x.name for x in TABLE_OF_RULES)) == SCALE_RULES
@@ -67,7 +67,7 @@ def test_every_instruction_is_reached_part_by_part():
     assert all(len(offered("show", x)) <= 200 for x in ("", "m16n8k16.", "wgmma.", "wmma."))
 
 
-def test_operands_are_those_of_the_instruction_before_them():
+def test_operands_are_completed_for_the_instruction_before_them():
     assert offered("layout", F16, "") == ["A", "B", "C", "D"]
     assert offered("layout", SCALED, "s") == ["scale_a", "scale_b"]
     assert offered("what", "wgmma.m64n8k16.f32.f16.f16", "") == ["A", "C", "D"]
@@ -114,7 +114,9 @@ def needs(shell: str) -> str:
 def test_bash_completes(run, program, tmp_path, line, words):
     (tmp_path / "it's a.npy").write_text("")
     (tmp_path / "line").write_text(line)
-    script = run("completion", "bash").out + """
+    script = (
+        run("completion", "bash").out
+        + """
 COMP_LINE=$(cat line; echo x); COMP_LINE=${COMP_LINE%x}; COMP_LINE=${COMP_LINE%$'\\n'}; COMP_POINT=${#COMP_LINE}
 spaced=${COMP_LINE//:/ : }; spaced=${spaced//=/ = }   # as bash takes a line apart
 read -ra COMP_WORDS <<< "$spaced"; [[ $COMP_LINE == *" " ]] && COMP_WORDS+=("")
@@ -122,6 +124,7 @@ COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _wmma_emu
 ((${#COMPREPLY[@]})) && printf '%s\\n' "${COMPREPLY[@]}"
 true
 """
+    )
     done = subprocess.run([needs("bash"), "-c", script], capture_output=True, text=True, timeout=60)
     assert (done.stdout.splitlines(), done.stderr) == (words, "")
 
@@ -160,7 +163,7 @@ def test_zsh_completes(run, program, tmp_path, line, completed):
 
 
 def _answer(terminal: int, keys: str, expected: str) -> str:
-    """Type, and read until something is there, or for ten seconds."""
+    """Type, and read until there is output, at most ten seconds."""
     os.write(terminal, keys.encode())
     out, end = "", time.monotonic() + 10
     while expected not in out and time.monotonic() < end:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""``wmma-emu crosscheck``, dry: the emulator in the place of a GPU."""
+"""``wmma-emu crosscheck``, as a dry run: the emulator replaces the GPU."""
 
 import json
 import os
@@ -19,7 +19,7 @@ DRY = ("crosscheck", "--dry-run", "--instr", F16, "--workers", "0")
 
 
 def errors_in(text: str) -> list[str]:
-    """Lines of standard error but for those that only a slow machine has: progress, and that numba compiles."""
+    """Return the lines of standard error without progress and numba's compilation, which only slow machines print."""
     return [x for x in text.splitlines() if not x.startswith("wmma_emu: numba compiled") and " a second, " not in x]
 
 
@@ -34,7 +34,7 @@ def test_a_campaign_writes_its_reports_and_a_summary(run, tmp_path):
     assert "dry run: the emulator against itself, no mismatch in 23,296 dot products" in files[2].read_text()
 
 
-def test_the_same_command_goes_on_where_the_state_ends(run, tmp_path):
+def test_the_same_command_continues_from_the_saved_state(run, tmp_path):
     command = (*DRY, "--count", "20000", "--generators", "normal", "--state", tmp_path / "s.json")
     first, second = run(*command), run(*command)
     assert first.status == second.status == 0
@@ -67,18 +67,18 @@ def test_per_group_counts_kinds(run):
     [
         (("--instr", "nothing_of_the_kind"), "'nothing_of_the_kind' matches no instruction"),
         (("--instr", "("), "neither a mnemonic nor a regular expression"),
-        (("--count", "0"), "--count 0 is no number from 1 on"),
-        (("--count", "many"), "--count 'many' is no number"),
-        (("--count", "1.5"), "--count '1.5' is no number"),
-        (("--count", "1e999"), "--count '1e999' is no number"),
+        (("--count", "0"), "--count 0 is not a number of at least 1"),
+        (("--count", "many"), "--count 'many' is not a number"),
+        (("--count", "1.5"), "--count '1.5' is not a number"),
+        (("--count", "1e999"), "--count '1e999' is not a number"),
         (("--count", "5", "--per-group", "5"), "exclude each other"),
-        (("--seed", "-3"), "--seed -3 is no number from 0 on"),
+        (("--seed", "-3"), "--seed -3 is not a number of at least 0"),
         (("--generators", "normul"), "there is no input generator 'normul'"),
         (("--generators", ","), "generators is empty"),
         (("--report", "r.pdf"), "should end in .txt, .json or .html"),
-        (("--report", "nowhere/at/all/r.html"), "there is no directory"),
-        (("--rows", "nowhere/at/all/r.json"), "there is no directory"),
-        (("--state", "nowhere/at/all/s.json"), "there is no directory"),
+        (("--report", "nowhere/at/all/r.html"), "the directory 'nowhere/at/all' does not exist"),
+        (("--rows", "nowhere/at/all/r.json"), "the directory 'nowhere/at/all' does not exist"),
+        (("--state", "nowhere/at/all/s.json"), "the directory 'nowhere/at/all' does not exist"),
         (("--state", ""), "is a directory; name a file"),
         (("--count", "1e30"), "more than a campaign can hold"),
         (("--arch", "sm_1"), "sm_1"),
@@ -94,7 +94,7 @@ def test_what_cannot_be_done_is_one_line(run, arguments, words):
     assert done.out == ""
 
 
-def test_a_directory_in_the_place_of_a_report_is_noticed_before_anything_runs(run, tmp_path):
+def test_a_directory_given_as_the_report_is_rejected_before_anything_runs(run, tmp_path):
     (tmp_path / "report.html").mkdir()
     done = run("crosscheck", "--dry-run", "--workers", "0", "--count", "1e12", "--report", tmp_path / "report.html")
     assert (done.status, done.out) == (2, "")

@@ -64,7 +64,7 @@ def test_every_command_on_the_page_of_features_runs(run, monkeypatch):
     assert commands
     for command in commands:
         words = shlex.split(command.replace("INSTR", "m16n8k16.f32.f16.f16.f32").replace("--count 1e9", "--count 1e3"))
-        words += ["--dry-run", "--workers", "0"] if words[0] == "crosscheck" else []  # here may be no GPU
+        words += ["--dry-run", "--workers", "0"] if words[0] == "crosscheck" else []  # this machine may not have a GPU
         words += ["-o", "-"] if words[0] == "explore" else []
         if len(words) > 1:
             assert run(*words).status == 0, command

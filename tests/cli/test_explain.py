@@ -113,27 +113,28 @@ def test_a_terminal_gets_every_character_of_the_text_in_lines_that_fit(screen, r
 
 @pytest.mark.sweep(keep=1 / 2)
 @pytest.mark.parametrize(("words", "line"), [
-    ("a.npy b.npy --col 1", "explain needs --row: of an element of D, from 0"),
-    ("a.npy b.npy --row 6 --col 1", "there is no row 6 in D; legal are 0 to 5"),
-    ("a.npy b.npy --row 1 --col 7", "there is no column 7 in D; legal are 0 to 6"),
-    ("a.npy b.npy --row one --col 1", "--row 'one' is no whole number; the first is 0"),
+    ("a.npy b.npy --col 1", "explain needs --row: the position of an element of D, counted from 0"),
+    ("a.npy b.npy --row 6 --col 1", "row 6 does not exist in D; legal values are 0 to 5"),
+    ("a.npy b.npy --row 1 --col 7", "column 7 does not exist in D; legal values are 0 to 6"),
+    ("a.npy b.npy --row one --col 1", "--row 'one' is not an integer; legal integers begin at 0"),
     ("a.npy b.npy --row 1 --col 1 --format csv", "--format 'csv' is not one of text, json, html, svg; did you "
      "mean svg?"),
     ("a.npy a.npy --row 1 --col 1", "A has shape (6, 5) and B (6, 5): K is 5 in A and 6 in B; B.T would fit"),
     ("none.npy b.npy --row 1 --col 1", "none.npy: No such file or directory"),
     ("batch.npy b.npy --row 1 --col 1", "A has shape (2, 6, 5); one matrix is explained at a time: index the batch, "
      "A[i]"),
-    ("empty.npy b.npy --row 0 --col 1", "there is no row 0 in D; legal are none"),
-    ("a.npy b.npy --row 1 --col 1 --step 1", "--step 1 is of pictures; add --format svg or --format html"),
-    ("a.npy b.npy --row 1 --col 1 --format json --step 1", "--step 1 is of pictures; add --format svg or --format "
+    ("empty.npy b.npy --row 0 --col 1", "row 0 does not exist in D; D is empty"),
+    ("a.npy b.npy --row 1 --col 1 --step 1", "--step 1 applies only to pictures; add --format svg or --format html"),
+    ("a.npy b.npy --row 1 --col 1 --format json --step 1", "--step 1 applies only to pictures; add --format svg or "
+                                                           "--format "
      "html"),
-    ("a.npy b.npy --row 1 --col 1 --format svg --step 2", "the explanation has no step 2; they are 1 to 1"),
-    ("a.npy b.npy --row 1 --col 1 --format svg --step 0", "the explanation has no step 0; they are 1 to 1"),
+    ("a.npy b.npy --row 1 --col 1 --format svg --step 2", "the explanation has no step 2; its steps are 1 to 1"),
+    ("a.npy b.npy --row 1 --col 1 --format svg --step 0", "the explanation has no step 0; its steps are 1 to 1"),
     ("a.npy b.npy --row 1 --col 1 --format html -o x.svg", "x.svg: --format html is written; add --format svg, or give "
      "the file another name"),
     ("a.npy b.npy --row 1 --col 1 --json -o x.html", "x.html: --format json is written; add --format html, or give "
      "the file another name"),
-    ("a.npy b.npy --row 1 --col 1 --format svg -o a.npy", "a.npy: an input; name another file to write"),
+    ("a.npy b.npy --row 1 --col 1 --format svg -o a.npy", "a.npy is also an input; name another file to write"),
     ("a.npy b.npy --row 1 --col 1 --lowering x", "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 on sm_90 has no "
      "lowering 'x'; it has 'native'"),
 ])  # fmt: skip
@@ -143,7 +144,7 @@ def test_wrong_use_is_one_line_and_status_two(run, here, words, line):
 
 
 @pytest.mark.parametrize(("columns", "column"), [(80, 6), (200, None)])
-def test_the_bits_of_all_terms_stand_below_each_other(screen, here, monkeypatch, columns, column):
+def test_the_bits_of_all_terms_are_aligned_in_columns(screen, here, monkeypatch, columns, column):
     out = screen(columns)
     monkeypatch.setenv("NO_COLOR", "1")
     assert main(["explain", "a.npy", "b.npy", "--row", "3", "--col", "5"]) == 0
@@ -158,7 +159,9 @@ HEAD = "    term         a       b   exp  shift  significand"
 @pytest.mark.parametrize(("dtype", "options"), [
     (np.float16, []), (ml_dtypes.float8_e4m3fn, ["--a-format", "e4m3", "--b-format", "e4m3"]),
 ], ids=["f16", "e4m3"])  # fmt: skip
-def test_the_head_stands_above_the_bits_and_its_bar_above_the_bars(screen, here, monkeypatch, columns, dtype, options):
+def test_the_heading_is_aligned_with_the_bits_and_its_bar_with_the_bars(
+    screen, here, monkeypatch, columns, dtype, options
+):
     rng = np.random.default_rng(7)
     np.save("a.npy", (3 * rng.standard_normal((2, 32))).astype(dtype))
     np.save("b.npy", (3 * rng.standard_normal((32, 2))).astype(dtype))
@@ -176,7 +179,7 @@ def test_the_head_stands_above_the_bits_and_its_bar_above_the_bars(screen, here,
         assert {row.index("|") for row in rows} == {head.index("|")}
 
 
-def test_bits_that_are_cut_continue_behind_the_bar(screen, here, monkeypatch):
+def test_truncated_bits_continue_after_the_bar(screen, here, monkeypatch):
     np.save("a.npy", np.array([[3.0, 3.0]], np.float16)), np.save("b.npy", np.array([[2.0**14], [0]], np.float16))
     np.save("c.npy", np.array([[np.uint32(0x30D5_5555).view(np.float32)]]))
     words = ["explain", "a.npy", "b.npy", "--c", "c.npy", "--row", "0", "--col", "0"]

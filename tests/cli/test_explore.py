@@ -35,7 +35,7 @@ def test_a_dash_is_standard_output_and_nothing_else_is_written(tmp_path, monkeyp
 
 
 @pytest.mark.parametrize("name", ["missing/page.html", ""], ids=["no-directory", "no-name"])
-def test_what_cannot_be_written_is_said_in_a_line(name, tmp_path, monkeypatch, capsys):
+def test_a_page_that_cannot_be_written_is_reported_in_one_line(name, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert main(["explore", "-o", name]) == 2
     out = capsys.readouterr()
@@ -45,7 +45,7 @@ def test_what_cannot_be_written_is_said_in_a_line(name, tmp_path, monkeypatch, c
 A16 = "m16n8k16.f32.f16.f16.f32"
 
 
-def test_a_handout_is_a_page_of_its_own(tmp_path, monkeypatch, capsys):
+def test_a_handout_is_a_separate_page(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert main(["handout", A16, "--arch", "a100"]) == 0
     assert (tmp_path / "wmma_emu_handout.html").read_text(encoding="utf-8") == handout_page(A16, "sm_80")
@@ -64,7 +64,7 @@ def test_a_handout_is_named_as_people_name_instructions(tmp_path, monkeypatch, c
     assert name in capsys.readouterr().out
 
 
-def test_a_handout_of_what_does_not_exist_is_refused(tmp_path, monkeypatch, capsys):
+def test_a_handout_of_an_unknown_instruction_is_rejected(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     for arguments in (["m16n8k99"], [A16, "--arch", "v100"], [A16, "--arch", "mi300"]):
         assert main(["handout", *arguments]) == 2
@@ -79,7 +79,7 @@ class _Screen(io.StringIO):
 
 @pytest.fixture
 def opened(monkeypatch):
-    """What the browser is asked to open, on a desktop with a terminal."""
+    """Return the list of pages opened in the browser, on a desktop with a terminal."""
     for name in ("CI", "SSH_CONNECTION", "SSH_TTY", "WAYLAND_DISPLAY", "WSL_DISTRO_NAME"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("DISPLAY", ":0")
@@ -97,10 +97,10 @@ def test_on_a_desktop_the_page_opens_in_the_browser(tmp_path, opened):
 
 @pytest.mark.parametrize(
     ("variable", "said"),
-    [("CI", "open it in a browser"), ("SSH_CONNECTION", "over ssh none is opened here: scp "),
-     ("DISPLAY", "there is no display here")],
+    [("CI", "open it in a browser"), ("SSH_CONNECTION", "over ssh no browser is opened: scp "),
+     ("DISPLAY", "this machine has no display")],
 )  # fmt: skip
-def test_where_nobody_sees_a_browser_none_is_opened(tmp_path, monkeypatch, opened, variable, said):
+def test_without_a_display_no_browser_is_opened(tmp_path, monkeypatch, opened, variable, said):
     monkeypatch.setenv(variable, "" if variable == "DISPLAY" else "1")
     assert said in browser.show_page(tmp_path / "page.html", True, Terminal(_Screen()))
     assert opened == []
@@ -113,6 +113,6 @@ def test_no_browser_is_opened_where_it_is_not_wanted_or_no_terminal_is_there(tmp
     assert opened == []
 
 
-def test_a_machine_without_a_browser_says_so(tmp_path, monkeypatch, opened):
+def test_a_machine_without_a_browser_is_reported(tmp_path, monkeypatch, opened):
     monkeypatch.setattr(browser.webbrowser, "open", lambda address: False)
     assert browser.show_page(tmp_path / "x.html", True, Terminal(_Screen())) == "no browser was found: open it in one"

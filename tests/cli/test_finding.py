@@ -18,7 +18,7 @@ def test_without_a_kind_all_are_listed_with_how_bad_they_are(run):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_kind_is_printed_with_all_that_its_row_says_its_bug_and_its_report(run, kind):
+def test_a_kind_is_printed_with_its_whole_entry_its_bug_and_its_report(run, kind):
     status, out, err = run("finding", kind)
     assert (status, err) == (0, "")
     row = KINDS[kind]
@@ -55,5 +55,5 @@ def test_the_identifier_of_a_finding_leads_to_its_kind(run, kind):
 def test_a_kind_that_does_not_exist_is_an_error_with_the_nearest_one(run):
     status, out, err = run("finding", "race-in-a-warp")
     assert (status, out) == (2, "")
-    assert err.startswith("wmma-emu: error: there is no kind of finding 'race-in-a-warp'; they are out of bounds, ")
+    assert err.startswith("wmma-emu: error: 'race-in-a-warp' is not a kind of finding; the kinds are out of bounds, ")
     assert err.endswith("; did you mean race within a warp?\n")

@@ -14,7 +14,7 @@ E4M3, E5M2, BF16 = ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2, ml_dtypes.bfl
 
 
 def field(out: str, label: str) -> str:
-    """The text beside a label of the summary, unwrapped."""
+    """Return the text of a label in the summary, unwrapped."""
     texts, inside = [], False
     for line in out.splitlines():
         if not line.startswith(" "):
@@ -34,7 +34,7 @@ def random(shape: tuple[int, int], dtype: object, seed: int = 0) -> np.ndarray:
     return np.random.default_rng(seed).standard_normal(shape).astype(np.float32).astype(dtype)
 
 
-def test_d_is_what_the_library_computes(run, here):
+def test_d_equals_the_result_of_the_library(run, here):
     status, out, err = run("gemm", "a.npy", "b.npy", "-o", "d.npy")
     assert (status, err) == (0, "")
     d = np.load("d.npy", allow_pickle=False)
@@ -225,6 +225,6 @@ def test_packed_files_are_shown_with_the_elements_that_they_hold(run, here):
     words = "gemm packed_a.npy packed_b.npy -o d.npy --a-format s4 --b-format s4 --arch a100"
     status, out, _ = run(*words.split())
     assert status == 0
-    assert field(out, "A") == "packed_a.npy: 4 x 64 s4 (packed, 2 a byte along k)"
-    assert field(out, "B") == "packed_b.npy: 64 x 4 s4 (packed, 2 a byte along k)"
+    assert field(out, "A") == "packed_a.npy: 4 x 64 s4 (packed, 2 per byte along k)"
+    assert field(out, "B") == "packed_b.npy: 64 x 4 s4 (packed, 2 per byte along k)"
     assert (np.load("d.npy") == 64).all()

@@ -53,7 +53,7 @@ def grid_of(out: str) -> str:
 
 
 def rules_of(out: str, layout: LaneMap) -> tuple[range, range, int]:
-    """By which rows, columns and elements the picture goes on: from the description above it."""
+    """Parse the rows, columns and elements by which the picture continues, from the description above it."""
     if layout.num_lanes == 32:
         assert "more rows" not in out
         return range(1), range(1), 0
@@ -199,7 +199,7 @@ def test_the_head_says_matrix_chip_registers_and_source(run):
 def test_the_head_names_the_chips_where_elements_live_elsewhere(run):
     text = joined(run("layout", WMMA, "--operand", "d").out)
     assert (
-        "sm_90 (Hopper); the same on sm_75 sm_80 sm_86 sm_89 sm_100 sm_103 sm_120 sm_121; other places on sm_70 sm_72 "
+        "sm_90 (Hopper); the same on sm_75 sm_80 sm_86 sm_89 sm_100 sm_103 sm_120 sm_121; other layouts on sm_70 sm_72 "
         in text
     )
     text = joined(run("layout", WMMA, "--operand", "d", "--arch", "Titan V").out)
@@ -208,14 +208,14 @@ def test_the_head_names_the_chips_where_elements_live_elsewhere(run):
 
 def test_copies_are_named_where_the_instruction_reads_the_first_ones(run):
     text = joined(run("layout", WMMA, "--operand", "A").out)
-    assert "each element is held 2 times: x8-15 repeat x0-7; the instruction reads x0-7 alone" in text
+    assert "each element is held 2 times: x8-15 repeat x0-7; the instruction reads only x0-7" in text
     text = joined(run("layout", "wmma.mma.m32n8k16.f32.f32", "--operand", "B").out)
-    assert "each element is held 4 times: x4-15 repeat x0-3; the instruction reads x0-3 alone" in text
+    assert "each element is held 4 times: x4-15 repeat x0-3; the instruction reads only x0-3" in text
 
 
-def test_copies_in_other_lanes_stand_in_the_cells(run):
+def test_cells_name_all_lanes_that_hold_a_copy(run):
     out = run("layout", WMMA, "--operand", "A", "--arch", "v100").out
-    assert "each element is held by 2 lanes, as A[0, 0] by T0 T8; all are read" in joined(out)
+    assert "each element is held by 2 lanes, as A[0, 0] by T0 T8; all copies are read" in joined(out)
     assert " 0|T0,8 x0-1 " in out
 
 
@@ -253,7 +253,7 @@ def test_bits_of_a_lane_are_listed_by_register(run):
 
 @pytest.mark.sweep(keep=1 / 4)
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_csv_has_every_element_of_every_lane_as_the_layout_has_it(run, case: Case):
+def test_csv_lists_every_element_of_every_lane_of_the_layout(run, case: Case):
     status, out, err = run("layout", *case.words, "--format", "csv")
     assert (status, err) == (0, "")
     rows = list(csv.DictReader(io.StringIO(out)))
@@ -301,7 +301,7 @@ def test_markdown_and_table_say_the_same(run, words):
     assert markdown[0].strip("| ").upper().split(" | ") == table[0].split()
 
 
-def test_every_operand_of_every_instruction_on_every_chip_is_the_one_that_is_asked_for():
+def test_every_operand_of_every_instruction_on_every_chip_can_be_requested():
     for row in REPRESENTATIVES.values():
         for chip in row.archs:
             for operand in (x for x in OPERANDS if row.registers(x)):
@@ -321,7 +321,7 @@ def test_operands_instructions_and_chips_do_not_mind_the_case(run):
     )
 
 
-def test_the_picture_of_four_warps_is_the_first_ones_and_how_it_goes_on(run):
+def test_the_picture_of_four_warps_shows_the_first_and_the_rule_for_the_others(run):
     out = run("layout", "wgmma.m64n256k16.f32.f16.f16", "--operand", "D").out
     assert "more rows     16 further down: the next warp, T + 32\n" in out
     assert "more columns  8 further on: the same lanes, x + 4\n" in out
@@ -344,7 +344,7 @@ def test_cells_shrink_before_the_matrix_is_split(screen, monkeypatch, columns, f
     assert blocks[0].splitlines()[1].startswith(first) and (len(blocks) == 1) == (columns > 50)
 
 
-def test_a_terminal_with_colours_has_that_of_the_lane_behind_each_cell(screen):
+def test_a_terminal_with_colours_shows_each_cell_on_the_colour_of_its_lane(screen):
     pytest.importorskip("rich")
     out = screen(80)
     main(["layout", F16, "--operand", "A"])
@@ -361,7 +361,7 @@ def test_a_terminal_with_colours_has_that_of_the_lane_behind_each_cell(screen):
 @pytest.mark.parametrize(
     "words", [["--lane", "5", "--view", "matrix"], ["--register", "1"], ["--row", "9", "--col", "3"]]
 )
-def test_what_is_pointed_out_has_a_mark_that_needs_no_colour(run, words):
+def test_highlighted_elements_have_a_mark_that_needs_no_colour(run, words):
     out = run("layout", F16, "--operand", "A", *words).out
     given = dict(zip([x.removeprefix("--") for x in words[::2]], words[1::2], strict=True))
     layout = layout_for(INSTRUCTIONS["mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"], "a", "sm_90")
@@ -379,7 +379,7 @@ def test_what_is_pointed_out_has_a_mark_that_needs_no_colour(run, words):
     assert f"marked * {sentences[next(iter(given))]} " in joined(out)
 
 
-def test_of_a_large_matrix_the_part_around_what_is_pointed_out_is_drawn(run):
+def test_a_large_matrix_is_drawn_around_the_highlighted_elements(run):
     out = run("layout", "wgmma.m64n256k16.f32.f16.f16", "--operand", "D", "--row", "40", "--col", "200").out
     picture = grid_of(out)
     assert "T64 x102*" in picture and picture.count("*") == 1 and picture.split()[:2] == ["192", "193"]
@@ -404,7 +404,7 @@ def test_registers_of_all_lanes_name_their_elements(run, screen, monkeypatch):
         assert max(map(len, out.text.splitlines())) <= columns and "T31 " in out.text
 
 
-def test_registers_that_are_pointed_out_alone_are_bold_and_coloured():
+def test_only_highlighted_registers_are_bold_and_coloured():
     layout = layout_for(INSTRUCTIONS["mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"], "a", "sm_90")
     window = RegisterWindow.of(layout, None)
     held = (layout.coords == (9, 3)).all(axis=-1)
@@ -417,7 +417,7 @@ def test_registers_that_are_pointed_out_alone_are_bold_and_coloured():
         assert styles == {f"{INK} on {lane_colour(lane)}"}
 
 
-def test_registers_of_a_lane_are_a_list_of_what_is_pointed_out(run):
+def test_registers_of_a_lane_are_a_list_of_the_highlighted_elements(run):
     whole = run("layout", F16, "--operand", "A", "--lane", "5").out
     assert run("layout", F16, "--operand", "A", "--lane", "5", "--view", "registers").out == whole
     lines = grid_of(run("layout", F16, "--operand", "A", "--lane", "5", "--register", "1").out).splitlines()
@@ -426,7 +426,7 @@ def test_registers_of_a_lane_are_a_list_of_what_is_pointed_out(run):
     assert [x.split()[3] for x in lines[1:]] == ["x3"]
 
 
-def test_pictures_are_those_of_the_library(run, tmp_path):
+def test_pictures_equal_the_pictures_of_the_library(run, tmp_path):
     a = we.instruction("m16n8k32.s32.s8.s8.s32").a
     words = ["layout", "m16n8k32.s32.s8.s8.s32", "--operand", "A"]
     element = [*words, "--row", "9", "--col", "17"]
@@ -439,7 +439,7 @@ def test_pictures_are_those_of_the_library(run, tmp_path):
     assert both.startswith("<!doctype html>") and "<title>A[9, 17] is in lane 4" in both
 
 
-def test_functions_are_those_of_the_library(run):
+def test_functions_equal_the_functions_of_the_library(run):
     formulas = layout_for(INSTRUCTIONS["mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"], "c", "sm_90").formulas
     assert run("layout", F16, "--operand", "C", "--format", "c").out == formulas.c("C")
     text = run("layout", F16, "--operand", "C", "--format", "python").out
@@ -462,23 +462,25 @@ def test_a_file_holds_what_standard_output_would(run, tmp_path, screen, output):
 
 
 @pytest.mark.parametrize(("words", "message"), [
-    (["--view", "registers", "--format", "csv"], "--view registers is of what is drawn; add --format grid, svg or"),
+    (["--view", "registers", "--format", "csv"], "--view registers applies only to drawings; add --format grid, svg "
+                                                 "or"),
     (["--view", "columns"], "--view 'columns' is not one of matrix, registers"),
-    (["--register", "1", "--format", "json"], "--register is of what is drawn.*wmma-emu what lists a register's"),
-    (["--row", "1", "--col", "1", "--format", "table"], "--row and --col point out an element; .*wmma-emu where lists"),
-    (["--row", "1"], "--row 1 is half of an element; give --col too"),
-    (["--col", "1"], "--col 1 is half of an element; give --row too"),
-    (["--lane", "1", "--format", "c"], "--lane: functions in c are of all lanes; leave it out"),
-    (["--view", "matrix", "--format", "python"], "--view matrix is of what is drawn"),
-    (["--row", "16", "--col", "0"], "--row 16: A has 16 rows; legal are 0 to 15"),
-    (["--register", "4"], "--register 4: a lane holds A in 4 registers; legal are 0 to 3"),
+    (["--register", "1", "--format", "json"], "--register applies only to drawings.*wmma-emu what lists a register's"),
+    (["--row", "1", "--col", "1", "--format", "table"], "--row and --col highlight an element of a drawing; "
+                                                        ".*wmma-emu where lists"),
+    (["--row", "1"], "--row 1 is only half of an element's position; add --col"),
+    (["--col", "1"], "--col 1 is only half of an element's position; add --row"),
+    (["--lane", "1", "--format", "c"], "--lane: functions in c cover all lanes; omit it"),
+    (["--view", "matrix", "--format", "python"], "--view matrix applies only to drawings"),
+    (["--row", "16", "--col", "0"], "--row 16: A has 16 rows; legal values are 0 to 15"),
+    (["--register", "4"], "--register 4: a lane holds A in 4 registers; legal values are 0 to 3"),
     (["--lane", "0", "--row", "9", "--col", "3"], "have no element in common; A.9, 3. is in lane 5"),
     (["--format", "pdf"], "--format 'pdf' is not one of grid, svg, html, png, tex, tikz, table, csv, json, markdown, "
      "cute, c, python"),
-    (["--grid", "-o", "a.svg"], "a.svg: --format grid is written; add --format svg, or give the file another name"),
-    (["--format", "html", "-o", "a.py"], "a.py: --format html is written; add --format python"),
-    (["-o", "nowhere/a.txt"], "there is no directory"),
-    (["-o", ""], "names no file"),
+    (["--grid", "-o", "a.svg"], "a.svg: the output has format grid; add --format svg, or give the file another name"),
+    (["--format", "html", "-o", "a.py"], "a.py: the output has format html; add --format python"),
+    (["-o", "nowhere/a.txt"], "the directory .* does not exist"),
+    (["-o", ""], "is not a file name"),
 ])  # fmt: skip
 def test_options_that_do_not_go_together_are_errors_that_say_what_does(run, here, words, message):
     status, out, err = run("layout", F16, "--operand", "A", *words)

@@ -10,7 +10,7 @@ from wmma_emu.instructions import ARCHS, INSTRUCTIONS, instructions_of
 
 
 def in_short(rows) -> list[str]:
-    """Names as the table has them: N stands for the n of several `wgmma`."""
+    """Return names in the form of the table: N replaces the n of several `wgmma`."""
     rows = list(rows)
     names = [re.sub(r"(wgmma.*\.m64)n\d+", r"\1nN", row.short_mnemonic) for row in rows]
     return list(dict.fromkeys(names))
@@ -33,7 +33,7 @@ def test_a_line_names_shape_types_layouts_registers_and_chips(run):
     ]  # fmt: skip
     assert out.splitlines()[3:] == [
         "1 instruction.",
-        "Registers are those of a lane, of A, B, C and D. Types, in names too, are in the order D, A, B, C.",
+        "Registers are counted per lane, for A, B, C and D. Types are in the order D, A, B, C, also in names.",
         "sm_80+ is sm_80 and every later chip.",
     ]
 
@@ -44,11 +44,11 @@ def test_an_arch_adds_how_well_the_arithmetic_is_known(run):
     assert "1 instruction on sm_120 (Blackwell, GB20x)." in out
 
 
-def test_block_scales_are_said_in_every_format(run):
+def test_every_format_shows_the_block_scales(run):
     asked = ("list", "--type", "e2m1", "--shape", "m16n8k64", "--family", "mma.sync")
     lines = run(*asked).out.splitlines()
     assert lines[1].split()[2] == "f32.e2m1.e2m1.f32.ue8m0" and lines[1].split()[-1] == "sm_120+"
-    assert "The fifth type is that of block scales, which have a register of A and one of B more." in lines
+    assert "The fifth type is the format of the block scales, which take one more register each for A and B." in lines
     found = json.loads(run(*asked, "--format", "json").out)
     assert [(x["scale"], x["scale_vec"]) for x in found] == [("ue8m0", 2), ("ue8m0", 2), ("ue4m3", 4), ("ue8m0", 4)]
 
@@ -61,7 +61,7 @@ def test_a_type_is_the_format_of_a_or_b(run, wanted):
 
 
 @pytest.mark.parametrize("wanted", ["f32", "s32"])
-def test_a_type_that_is_never_multiplied_is_that_of_c_or_d(run, wanted):
+def test_a_type_that_is_never_multiplied_selects_by_c_or_d(run, wanted):
     rows = json.loads(run("list", "--type", wanted, "--format", "json").out)
     names = [row.mnemonic for row in INSTRUCTIONS.values() if wanted in (row.c, row.d)]
     assert [row["mnemonic"] for row in rows] == names
@@ -106,7 +106,7 @@ def test_markdown_is_a_table_of_equal_rows(run):
 
 
 @pytest.mark.parametrize(("form", "empty"), [
-    ("table", "no instruction on sm_70 (Volta) has all of that; leave a filter out\n"),
+    ("table", "no instruction on sm_70 (Volta) matches all filters; remove one\n"),
     ("json", "[]\n"),
 ])  # fmt: skip
 def test_filters_that_leave_nothing_say_so(run, form, empty):

@@ -43,7 +43,7 @@ def test_a_name_that_says_another_format_is_refused(run, here, command, name, fo
     assert (status, out) == (2, "") and err.count("\n") == 1 and names(here) == before
     written = form or ("grid" if command == "layout" else "text")
     assert re.fullmatch(
-        rf"wmma-emu: error: {name}: --format {written} is written; {fix} give the file another name\n", err
+        rf"wmma-emu: error: {name}: the output has format {written}; {fix} give the file another name\n", err
     )
 
 
@@ -52,7 +52,7 @@ def test_a_name_that_says_another_format_is_refused(run, here, command, name, fo
 def test_a_format_that_the_command_lacks_is_not_offered(run, here, command, name):
     status, _, err = run(*COMMANDS[command], "-o", name)
     assert (status, err) == (
-        2, f"wmma-emu: error: {name}: --format text is written; give the file another name\n"
+        2, f"wmma-emu: error: {name}: the output has format text; give the file another name\n"
     )  # fmt: skip
 
 
@@ -76,9 +76,9 @@ def test_lists_as_text_may_be_text_files(run, here):
 def test_what_cannot_be_written_is_said_before_anything_is_computed(run, here, command, monkeypatch):
     for module, name in (("layout", "selections_of"), ("explain", "explain"), ("schedule", "schedule_of")):
         monkeypatch.setattr(f"wmma_emu.cli.{module}.{name}", None)
-    assert "there is no directory" in run(*COMMANDS[command], "-o", "nowhere/x").err
+    assert "nowhere does not exist; create it first" in run(*COMMANDS[command], "-o", "nowhere/x").err
     assert "a directory; name a file in it" in run(*COMMANDS[command], "-o", ".").err
-    assert "is written; add --format svg" in run(*COMMANDS[command], "--json", "-o", "x.svg").err
+    assert "; add --format svg" in run(*COMMANDS[command], "--json", "-o", "x.svg").err
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -96,7 +96,7 @@ def test_a_file_that_cannot_be_replaced_stays_as_it_was(run, here, command, monk
 
 def test_explain_does_not_write_over_its_matrices(run, here):
     os.link("a.npy", "a.txt")
-    assert "a.txt: an input; name another file to write" in run(*EXPLAIN, "-o", "a.txt").err
+    assert "a.txt is also an input; name another file to write" in run(*EXPLAIN, "-o", "a.txt").err
 
 
 @pytest.mark.parametrize("name", ["x.svg", "x.txt", "x.json"])
@@ -105,7 +105,7 @@ def test_the_explorer_is_a_page_and_nothing_else(run, here, name):
     status, out, err = run("explore", "-o", name)
     assert (status, out, names(here)) == (2, "", before)
     assert err == (
-        f"wmma-emu: error: {name}: HTML is written; give the file another name, such as explorer.html\n"
+        f"wmma-emu: error: {name}: the output has format HTML; give the file another name, such as explorer.html\n"
     )  # fmt: skip
     assert run("explore", "-o", "x.htm").status == 0
     assert (here / "x.htm").read_text(encoding="utf-8") == explorer_page()
@@ -114,7 +114,7 @@ def test_the_explorer_is_a_page_and_nothing_else(run, here, name):
 def test_the_picture_of_a_comparison_is_svg_in_a_file_or_alone_on_standard_output(run, here):
     before = names(here)
     words = ("compare", "a.npy", "b.npy", "--archs", "v100,h100", "--svg")
-    message = "x.html: SVG is written; give the file another name, such as compare.svg"
+    message = "x.html: the output has format SVG; give the file another name, such as compare.svg"
     assert run(*words, "x.html") == (2, "", f"wmma-emu: error: {message}\n") and names(here) == before
     status, picture, err = run(*words, "-")
     assert (status, err, names(here)) == (0, "", before) and picture.startswith("<svg")

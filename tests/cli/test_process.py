@@ -16,7 +16,7 @@ from .conftest import ROOT
 LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="a device of Linux")
 
 
-def test_version_is_that_of_the_package(process):
+def test_version_prints_the_version_of_the_package(process):
     assert process("--version") == (0, f"wmma-emu {wmma_emu.__version__}\n", "")
 
 
@@ -44,7 +44,7 @@ def test_the_posix_locale_is_enough(process, here):
     assert process("gemm", "größer.npy", "b.npy", "-o", "d.npy", **posix).status == 2
 
 
-def test_a_reader_that_goes_away_is_no_error(process):
+def test_a_closed_pipe_is_not_an_error(process):
     reader, writer = os.pipe()
     os.close(reader)
     try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""``wmma-emu ptx``: texts explained, kernels run on files, exit statuses, nothing half-written."""
+"""``wmma-emu ptx``: PTX explained, kernels run on files, exit statuses, no partly written files."""
 
 import json
 import os
@@ -94,38 +94,39 @@ def test_findings_are_printed_and_the_status_is_one(run, texts):
 
 
 @pytest.mark.parametrize(("argv", "line"), [
-    (["ptx"], "ptx does nothing by itself; its actions are explain, run (wmma-emu ptx --help says more)"),
+    (["ptx"], "ptx needs an action; its actions are explain, run (wmma-emu ptx --help describes them)"),
     (["ptx", "rnu"], "ptx has no action 'rnu'; its actions are explain, run; did you mean run?"),
     (["ptx", "explain"], "ptx explain needs FILE: PTX, or CUDA C++ (.cu) that NVRTC compiles"),
     (["ptx", "run", "x", "--grid", "1"], "ptx run needs --block: threads of a block"),
     (["ptx", "explain", "none.ptx"], "none.ptx: No such file or directory"),
-    (["ptx", "explain", "x.npy"], "x.npy: not a text; cuobjdump -ptx takes the PTX out of a binary"),
+    (["ptx", "explain", "x.npy"], "x.npy is not a text file; cuobjdump -ptx extracts the PTX of a binary"),
     (["ptx", "explain", ""], ""),
     (["ptx", "explain", "a\0b"], ""),
     (["ptx", "explain", "scale.ptx", "--fromat", "x"],
      "ptx explain has no option '--fromat'; it has --help, --arch, --contraction, --keep, --format, --output, "
      "--verbose; did you mean --format?"),
-    (["ptx", "explain", "scale.ptx", "--keep", "x.npy"], "--keep 'x.npy' is no .ptx file to write"),
-    (["ptx", "explain", "scale.ptx", "--keep", "scale.ptx"], "scale.ptx: an input; name another file to write"),
-    (["ptx", "explain", "scale.ptx", "--keep", "no/x.ptx"], "no/x.ptx: there is no directory"),
+    (["ptx", "explain", "scale.ptx", "--keep", "x.npy"], "--keep 'x.npy' does not end in .ptx; name a file such as"),
+    (["ptx", "explain", "scale.ptx", "--keep", "scale.ptx"], "scale.ptx is also an input; name another file to write"),
+    (["ptx", "explain", "scale.ptx", "--keep", "no/x.ptx"], "no/x.ptx: the directory "),
     (["ptx", "explain", "scale.ptx", "--format", "csv"], "--format 'csv' is not one of text, json"),
     (["ptx", "explain", "scale.ptx", "--contraction", "x"], "--contraction 'x' is not one of rules, ptxas, never"),
     (["ptx", "explain", "later.ptx", "--arch", "a100"], "the text is for sm_120a, and sm_80 (Ampere) is an older chip"),
     (["ptx", "run", "two.ptx", "--grid", "1", "--block", "1"], "two.ptx has 2 kernels, k, l; name one: --kernel k\n"),
     (["ptx", "run", "scale.ptx", "--grid", "1;2", "--block", "1"], "--grid '1;2' is not one to three positive"),
     (["ptx", "run", "scale.ptx", "--grid", "1", "--block", "2000"], "block.x is 2000; sm_90 takes at most 1024"),
-    (["ptx", "run", "scale.ptx", "--grid", "1", "--block", "1", "--max-steps", "x"], "--max-steps 'x' is no positive"),
+    (["ptx", "run", "scale.ptx", "--grid", "1", "--block", "1", "--max-steps", "x"], "--max-steps 'x' is not a "
+        "positive"),
     (["ptx", "run", "loop.ptx", "--grid", "1", "--block", "1", "--max-steps", "1e3"], "took more than 1000 steps"),
     (scale("x.npy", "1"), "scale takes 3 arguments, 2 were given"),
     (scale("x.npy", "1", "1.5"), "argument 2 (n) of scale is a .u32: an integer, not 1.5"),
-    (scale("x.npy", "one", "1"), "--arg 'one' is none of a number, FILE.npy, raw:FILE.npy, OUT.npy=FILE.npy"),
+    (scale("x.npy", "one", "1"), "--arg 'one' is not one of a number, FILE.npy, raw:FILE.npy, OUT.npy=FILE.npy"),
     (scale("none.npy", "1", "1"), "none.npy: No such file or directory"),
-    (scale("y=x.npy", "1", "1"), "--arg 'y=x.npy': 'y' is no .npy file to write"),
-    (scale("x.npy=x.npy", "1", "1"), "x.npy: an input; name another file to write"),
-    (scale("y.npy=3", "1", "1"), "--arg 'y.npy=3': '3' is no array"),
-    (scale("y.npy=zeros:f33:3", "1", "1"), "--arg 'zeros:f33:3': 'f33' is no type; it is one of"),
-    (scale("y.npy=zeros:f32:3y", "1", "1"), "--arg 'zeros:f32:3y': '3y' is no shape"),
-    (scale("y.npy=zeros:f32:999999999999", "1", "1"), "takes 3999999999996 bytes; at most 4294967296 are taken"),
+    (scale("y=x.npy", "1", "1"), "--arg 'y=x.npy': 'y' is not a .npy file to write"),
+    (scale("x.npy=x.npy", "1", "1"), "x.npy is also an input; name another file to write"),
+    (scale("y.npy=3", "1", "1"), "--arg 'y.npy=3': '3' is not an array"),
+    (scale("y.npy=zeros:f33:3", "1", "1"), "--arg 'zeros:f33:3': 'f33' is not a type; expected one of"),
+    (scale("y.npy=zeros:f32:3y", "1", "1"), "--arg 'zeros:f32:3y': '3y' is not a shape"),
+    (scale("y.npy=zeros:f32:999999999999", "1", "1"), "takes 3999999999996 bytes; at most 4294967296 are allowed"),
     (scale("y.npy=zeros:f32:3", "y.npy=zeros:f32:3", "1"), "y.npy is written twice"),
     (scale("bytes:0g", "1", "1"), "'0g' is not pairs of hexadecimal digits"),
 ])  # fmt: skip
@@ -164,7 +165,7 @@ def test_the_text_that_findings_name_lines_of_is_kept(run, texts):
     assert status == 0 and (texts / "again.ptx").read_text() == (texts / "k.ptx").read_text()
 
 
-def test_tabs_of_the_text_are_blanks_in_findings(run, texts):
+def test_tabs_of_the_source_are_spaces_in_findings(run, texts):
     (texts / "tabs.ptx").write_text(entry("", ".reg .b64 %a;\n\tmov.u64\t%a, 0;\n\tst.global.u32\t[%a],\t0;\nret;"))
     status, out, _ = run("ptx", "run", "tabs.ptx", "--grid", "1", "--block", "1")
     assert status == 1 and "st.global.u32 [%a], 0;" in out and "\\t" not in out
@@ -196,7 +197,7 @@ def race(run, folder, *options):
     return run("ptx", "run", RACE[0], "--kernel", *RACE[1:], *options)
 
 
-def test_checks_say_what_is_looked_for(run, texts):
+def test_checks_select_the_findings_that_are_reported(run, texts):
     assert race(run, texts)[0] == 1
     assert race(run, texts, "--checks", "memory, undefined")[0] == 0
     status, out, _ = race(run, texts, "--checks", "none")
@@ -209,7 +210,7 @@ def test_checks_say_what_is_looked_for(run, texts):
 @pytest.mark.parametrize("given", ["", "memory,", "none,races"])
 def test_checks_are_never_turned_off_by_an_empty_name(run, texts, given):
     status, _, error = race(run, texts, "--checks", given)
-    assert status == 2 and "is not names of checks with commas between, nor none alone" in error
+    assert status == 2 and "is not a comma-separated list of checks, nor the single word none" in error
 
 
 def test_a_finding_is_silenced_with_a_reason(run, texts):
@@ -218,7 +219,11 @@ def test_a_finding_is_silenced_with_a_reason(run, texts):
     status, out, _ = race(run, texts, "--silence", "race at 54: the halves are equal")
     assert status == 0
     for wrong, said in (
-        ("race races.cu:16", "--silence 'race races.cu:16' is not written as in 'race at kernel.cu:16: the reason'"),
+        (
+            "race races.cu:16",
+            "--silence 'race races.cu:16' has the wrong form; expected, for example, 'race at "
+            "kernel.cu:16: the reason'",
+        ),
         ("race at races.cu:16: ", "a silence needs a reason: why is the kernel correct here?"),
         ("raec at races.cu:16: x", "kind='raec' is no kind of finding"),
         ("race at races.cu:1: x", "the nearest lines of races.cu are"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Block scales on the command line: where they lie, products with them, and what is refused."""
+"""Block scales on the command line: their positions, products with them, and rejected options."""
 
 import csv
 import io
@@ -38,18 +38,19 @@ def test_a_list_has_every_scale_where_the_selectors_put_it(run, instruction, ope
 def test_where_and_what_answer_of_scales_too(run):
     out = run("where", MXF4, "--operand", "scale_a", "--row", "9", "--col", "1").out
     assert out.splitlines()[-1].split() == ["5", "15:8", "9", "1", "32-63"]
-    assert "16 x 2 (m x scales of a row) ue8m0; each is of 32 columns of a row" in out
+    assert "16 x 2 (m x scales of a row) ue8m0; each applies to 32 columns of a row" in out
     held = json.loads(
         run("what", MXF4, "--operand", "scale_b", "--lane", "8", "--register", "0", "--format", "json").out
     )
     assert [(x["row"], x["col"]) for x in held] == [(0, 2), (1, 2)]
-    assert "Nothing in this register is read." in run("what", MXF4, "--operand", "scale_a", "--lane", "6", "--register",
-                                                      "0").out  # fmt: skip
+    assert "The instruction does not read this register." in run(
+        "what", MXF4, "--operand", "scale_a", "--lane", "6", "--register", "0"
+    ).out  # fmt: skip
 
 
 def test_the_head_of_an_operand_says_where_its_scales_are_and_which_bits_count(run):
     out = " ".join(run("layout", MXF8, "--operand", "A", "--lane", "5").out.split())
-    assert "a value is bits 5:2 of its byte, the other bits do not count" in out
+    assert "a value is in bits 5:2 of its byte, the other bits are ignored" in out
     assert "scales ue8m0, one for 32 columns in each row: --operand scale_a" in out
     line = run("what", MXF8, "--operand", "B", "--lane", "5", "--register", "1").out.splitlines()[-1]
     assert line.split() == ["5", "1", "29:24", "x7", "23", "1"]
@@ -61,7 +62,7 @@ def test_the_head_of_an_operand_says_where_its_scales_are_and_which_bits_count(r
 def test_gemm_and_explain_take_block_scales_from_files(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     draw = np.random.default_rng(3)
-    a, b = draw.integers(0, 256, (16, 32), np.uint8), draw.integers(0, 256, (32, 8), np.uint8)  # two a byte along k
+    a, b = draw.integers(0, 256, (16, 32), np.uint8), draw.integers(0, 256, (32, 8), np.uint8)  # two per byte along k
     scales = draw.integers(120, 134, (16, 2), np.uint8), draw.integers(120, 134, (2, 8), np.uint8)
     for name, matrix in zip(("a", "b", "sa", "sb"), (a, b, *scales), strict=True):
         np.save(f"{name}.npy", matrix)
@@ -84,10 +85,11 @@ def test_gemm_and_explain_take_block_scales_from_files(run, tmp_path, monkeypatc
     (["layout", MXF4, "--operand", "A", "--byte-id", "0"], "--byte-id chooses among block scales; add --operand"),
     (["layout", MXF4, "--operand", "scale_a", "--byte-id", "1"], "--byte-id '1' is not one of 0, 2, which m16n8k64"),
     (["layout", MXF4, "--operand", "scale_b", "--thread-id", "x"], "--thread-id 'x' is not one of 0, 1, 2, 3, which"),
-    (["layout", MXF4, "--operand", "scale_a", "--register", "0"], "--register: block scales are one register a lane"),
-    (["layout", MXF4, "--operand", "scale_a", "--view", "matrix"], "--view is not of block scales; leave it out"),
+    (["layout", MXF4, "--operand", "scale_a", "--register", "0"], "--register: block scales take only one register "
+        "per lane"),
+    (["layout", MXF4, "--operand", "scale_a", "--view", "matrix"], "--view does not apply to block scales; omit it"),
     (["layout", "m16n8k16.f32.f16.f16.f32", "--operand", "scale_a"], "has no block scales; instructions with"),
-    (["where", MXF4, "--operand", "scale_b", "--row", "2", "--col", "0"], "--row 2: scale_b has 2 rows; legal are"),
+    (["where", MXF4, "--operand", "scale_b", "--row", "2", "--col", "0"], "--row 2: scale_b has 2 rows; legal"),
     (["what", MXF4, "--operand", "scale_b", "--lane", "32", "--register", "0"], "--lane 32: a warp has 32 lanes"),
     (["layout", "tcgen05.mma.cta_group::1.kind::f16.m128n64k16.f32.f16.f16", "--operand", "A"],
      "has its operands in tensor memory and in shared memory, not in registers of lanes"),

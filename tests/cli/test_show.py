@@ -55,7 +55,7 @@ SHOWN = {
 
 
 @pytest.mark.parametrize("chip", SHOWN)
-def test_show_says_for_a_chip_what_is_computed_and_who_says_so(run, chip):
+def test_show_describes_the_arithmetic_of_a_chip_and_its_source(run, chip):
     status, out, err = run("show", F16, "--arch", chip)
     assert (status, err) == (0, "") and out.endswith("\n\n" + SHOWN[chip])
 
@@ -109,7 +109,7 @@ def test_models_that_compute_differently_are_shown_differently(run):
 
 
 def is_shown(row: Instruction) -> bool:
-    """One of all that differ in n, or in the formats that a kind mixes."""
+    """One instruction of each group that differs in n, or in the formats that a kind mixes."""
     return row.n != 24 and (row.a == row.b or not any("f8f6f4" in x for x in row.modifiers))
 
 
@@ -128,16 +128,16 @@ def test_every_instruction_can_be_shown(run, mnemonic):
 
 @pytest.mark.parametrize(("instruction", "sparsity", "nibbles", "selectors"), [
     ("mma.sp.m16n8k16.f32.f16.f16.f32", "2:4: A has elements in 2 of every 4 columns", 12,
-     "which lanes hold it: 0: lane % 4 = 0; 1: lane % 4 = 1; 2: lane % 4 = 2; 3: lane % 4 = 3 "),
+     "lanes that hold it: 0: lane % 4 = 0; 1: lane % 4 = 1; 2: lane % 4 = 2; 3: lane % 4 = 3 "),
     ("mma.sp.m16n8k32.f32.f16.f16.f32", "2:4: ", 12, "0: lane % 4 = 0 or 1; 1: lane % 4 = 2 or 3 "),
     ("mma.sp::ordered_metadata.m16n8k32.s32.s8.s8.s32", "2:4: ", 6, "0: lane % 4 = 0 or 1; 1: lane % 4 = 2 or 3 "),
     ("mma.sp.m16n8k64.s32.s8.s8.s32", "2:4: ", 12, "0: lane % 4 = 0 or 1 or 2 or 3 "),
     ("mma.sp.m16n8k128.s32.s4.s4.s32", "4:8: A has elements in 4 of every 8 columns, in pairs of neighbours", 12,
      "0: lane % 4 = 0 or 1 or 2 or 3 "),
     ("mma.sp.m16n8k8.f32.tf32.tf32.f32", "1:2: A has elements in 1 of every 2 columns", 2, "0: lane % 4 = 0; "),
-    ("wgmma.sp.m64n8k32.f32.f16.f16", "2:4: ", 12, "which lanes of each warp hold it: 0: lane % 4 = 0 or 1; 1: "),
+    ("wgmma.sp.m64n8k32.f32.f16.f16", "2:4: ", 12, "lanes of each warp that hold it: 0: lane % 4 = 0 or 1; 1: "),
 ])  # fmt: skip
-def test_show_says_of_a_sparse_a_what_is_there_and_which_lanes_say_so(run, instruction, sparsity, nibbles, selectors):
+def test_show_describes_the_sparsity_of_a_and_the_lanes_of_its_metadata(run, instruction, sparsity, nibbles, selectors):
     out = joined(run("show", instruction, "--arch", "h200").out) + " "
     assert f"sparsity {sparsity}" in out and selectors in out
     legal = out.split("columns of a row: ")[1].split(" selector ")[0].split()
@@ -157,23 +157,25 @@ MXF4 = "mma.sp::ordered_metadata.m16n8k128.kind::mxf4.block_scale.f32.e2m1.e2m1.
 
 def test_show_says_where_narrow_values_and_block_scales_are_and_what_other_sources_say(run):
     out = joined(run("show", "m16n8k32.kind::mxf8f6f4.block_scale.f32.e2m1.e3m2.f32.ue8m0", "--arch", "sm_121").out)
-    assert "Each value has a byte: of A in bits 5:2 and of B in bits 5:0 of it; the other bits do not count." in out
+    assert "Each value has a byte: of A in bits 5:2 and of B in bits 5:0 of it; the other bits are ignored." in out
     assert "block scales ue8m0: one for 32 columns in each row of A, and for 32 rows in each column of B reg" in out
     assert "byte-id 0, 1, 2, 3 and thread-id 0, 1 of scale_a; " in out
     out = joined(run("show", MXF4, "--arch", "sm_120").out)
-    assert "one for 64 columns in each row of A, and for 64 rows in each column of B (k counts what a sparse A" in out
+    assert (
+        "one for 64 columns in each row of A, and for 64 rows in each column of B (k includes the columns that" in out
+    )
     assert "Each value has a byte" not in out and "scaling=groups, group_terms=" in out
     for row in alternatives_for(lookup(MXF4), "sm_120"):
         assert f"{row.name!r} ({row.status}: " in out
 
 
-def test_show_says_of_an_instruction_of_tensor_memory_what_it_computes(run):
+def test_show_describes_the_arithmetic_of_an_instruction_of_tensor_memory(run):
     name = "tcgen05.mma.cta_group::1.kind::mxf4.block_scale.scale_vec::2X.m128n64k64.f32.e2m1.e2m1.ue8m0"
     status, out, err = run("show", name)
     assert (status, err) == (0, "")
     text = joined(out)
     assert "A 128 x 64 e2m1 B 64 x 64 e2m1 D 128 x 64 f32, in tensor memory" in text
-    assert "one for 32 k, in tensor memory" in text and "wmma_emu.tcgen05 says where" in text
+    assert "one for 32 k, in tensor memory" in text and "wmma_emu.tcgen05 documents where" in text
     for title in ("sm_100 (Blackwell): literature", "sm_103 (Blackwell Ultra): inferred"):
         assert (
             f"{title} computes steps of 64 exact products, in groups of 16 that are summed exactly and multiplied by "

@@ -68,7 +68,7 @@ def test_bytes_do_not_go_to_a_terminal(here, screen, capsys):
     screen()
     for argv in (["gemm", "a.npy", "b.npy", "-o", "-"], ["quantise", "a.npy", "--pad", "-o", "-"]):
         assert main(argv) == 2
-        assert "a .npy file is bytes, which a terminal cannot show; name a file, such as" in capsys.readouterr().err
+        assert "a .npy file is binary, which a terminal cannot show; name a file, such as" in capsys.readouterr().err
 
 
 def test_elements_of_an_array_go_through_a_pipe_and_scales_into_a_file(here):
@@ -94,4 +94,4 @@ def test_what_a_kernel_writes_goes_through_a_pipe(texts):
     assert (status, err) == (0, b"")
     assert np.array_equal(np.load(io.BytesIO(out)), np.arange(0, 16, 2, dtype=np.float32))
     status, _, err = piped(*launch, "--json", "-")
-    assert status == 2 and b"--json and --arg -=x.npy both write standard output" in err
+    assert status == 2 and b"--json and --arg -=x.npy both write to standard output" in err

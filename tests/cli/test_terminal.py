@@ -88,7 +88,7 @@ def test_csv_and_json_are_never_styled_or_cut(screen):
 
 @pytest.mark.parametrize("argv", COMMANDS, ids=lambda x: x[0])
 @pytest.mark.parametrize("with_rich", [True, False])
-def test_a_terminal_that_knows_ascii_alone_gets_escapes(here, screen, request, argv, with_rich):
+def test_an_ascii_terminal_gets_escapes(here, screen, request, argv, with_rich):
     if not with_rich:
         request.getfixturevalue("without_rich")
     name = "größe.npy"
@@ -98,7 +98,7 @@ def test_a_terminal_that_knows_ascii_alone_gets_escapes(here, screen, request, a
     assert ("gr\\xf6\\xdfe.npy" in out.text) == (argv[0] == "gemm")
 
 
-def test_statuses_have_colours_of_their_own(screen):
+def test_each_status_has_its_own_colour(screen):
     pytest.importorskip("rich")
     out = screen()
     main(["show", "m16n8k16.f32.f16.f16.f32"])

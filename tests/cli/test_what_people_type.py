@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What somebody types who has read nothing: it works, or the answer says what would."""
+"""Command lines of users who have not read the manual: they work, or the error names a command line that does."""
 
 import re
 
@@ -16,8 +16,8 @@ FRAGMENT = "wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major>"
 
 
 def all_have(name, where=""):
-    """A list of instructions of which each has this in its name, and a line that counts them."""
-    return rf"(?m)^INSTRUCTION .*\n(?:\S*{name}\S* .*\n)+\n?\d+ instructions{where}\."
+    """A list of instructions whose names all contain this word, and a line that counts them."""
+    return rf"(?m)^INSTRUCTION .*\n(?>\S*?{name}\S* .*\n)+\n?\d+ instructions{where}"
 
 
 TRIED = [
@@ -35,8 +35,8 @@ TRIED = [
     ("-v", rf"wmma-emu {re.escape(wmma_emu.__version__)}\n"),
     # lists by words
     ("list wmma", all_have(r"wmma\.mma\.")),
-    ("list wgmma fp8 h100", all_have(r"wgmma\..*e[45]m[32].*", " on sm_90")),
-    ("list wgmma fp8 dense", all_have(r"wgmma\.m.*e[45]m[32].*")),
+    ("list wgmma fp8 h100", all_have(r"wgmma\.\S*e[45]m[32]", " on sm_90")),
+    ("list wgmma fp8 dense", all_have(r"wgmma\.m\S*e[45]m[32]")),
     ("list --type fp8 --arch 4090", r"on sm_89 \(Ada Lovelace\)"),
     ("list --type fp16", r"m8n8k4\.f32\.f16\.f16\.f32"),
     ("list fp8 rtx 4090", r"on sm_89 \(Ada Lovelace\)"),
@@ -52,11 +52,11 @@ TRIED = [
     ("LIST wmma", all_have(r"wmma\.mma\.")),
     ("ls wmma", all_have(r"wmma\.mma\.")),
     ("-v list wmma", all_have(r"wmma\.mma\.")),
-    # one instruction, or all that a name means
+    # one instruction, or all instructions that a name covers
     ("show m16n8k16", all_have("m16n8k16")),
     ("show wgmma", all_have(r"wgmma\.")),
     ("show wmma", all_have(r"wmma\.mma\.")),
-    ("show fp8", r"say more, as a format"),
+    ("show fp8", r"add a format, a shape or a chip"),
     ("show HMMA.16816.F32", rf"On sm_90 {F16} becomes HMMA\.16816\.F32"),
     ("show SM80_16x8x16_F32F16F16F32_TN", rf"^{FULL}\n"),
     ("show wmma::fragment", all_have(r"wmma\.mma\.")),
@@ -69,7 +69,7 @@ TRIED = [
     # places
     (f"layout {F16} A", r"^A of "),
     (f"layout {F16} b", r"^B of "),
-    (f"layout {F16}", r"(?s)^A of .*\nB of .*\nC of .*\nD is held as C is\."),
+    (f"layout {F16}", r"(?s)^A of .*\nB of .*\nC of .*\nD has the same layout as C\."),
     (f"layout {F16} all", r"(?s)^A of .*\nB of .*\nC of "),
     (f"layout {F16} A B", r"(?s)^A of .*\nB of "),
     (f"layout {F16} A --svg", r"^<svg"),
@@ -78,7 +78,7 @@ TRIED = [
     ("layout dense m16n8k8 bf16 A", r"^A of mma\.sync\.aligned\.m16n8k8\.row\.col\.f32\.bf16\.bf16\.f32"),
     ("layout HMMA.16816.F32 A", rf"^A of {FULL}"),
     (f"what {F16} A --lane 5", r"^Lane 5 of A of "),
-    (f"what {F16} --lane 5", r"(?s)^Lane 5 of A .*\nLane 5 of B .*\nLane 5 of C .*\nD is held as C is\."),
+    (f"what {F16} --lane 5", r"(?s)^Lane 5 of A .*\nLane 5 of B .*\nLane 5 of C .*\nD has the same layout as C\."),
     (f"what {F16} A 5 1", r"^Register 1 of lane 5 of A of "),
     (f"what {F16} A lane 5", r"^Lane 5 of A of "),
     (f"what {F16} --lane 5 --register 3", r"(?s)^Register 3 of lane 5 of A .*\nRegister 3 of lane 5 of C "),
@@ -99,7 +99,7 @@ TRIED = [
     ("chips b200", r"tcgen05\.mma"),
     ("chips h100,a100 --json", r'"chip": "sm_80"'),
     ("compare a100 h100", r"^sm_80 \(Ampere\) and sm_90 \(Hopper\)"),
-    ("compare v100 t4", r"Other places of elements: wmma\.mma m16n16k16 of f16"),
+    ("compare v100 t4", r"Layouts that differ: wmma\.mma m16n16k16 of f16"),
     ("diff a100 h100 --json", r'^\{"chips": \["sm_80", "sm_90"\]'),
     # products
     ("gemm a.npy b.npy", r"not written \(-o D\.npy writes it\)"),
@@ -109,8 +109,8 @@ TRIED = [
     ("explain a.npy b.npy 3 5", r"^D\[3, 5\] = "),
     ("explain a.npy b.npy D[3][5]", r"^D\[3, 5\] = "),
     ("explain a.npy b.npy 3,5", r"^D\[3, 5\] = "),
-    ("compare a.npy b.npy a100 h100", r"held against sm_80"),
-    ("compare a.npy b.npy a100,h100", r"held against sm_80"),
+    ("compare a.npy b.npy a100 h100", r"compared with sm_80"),
+    ("compare a.npy b.npy a100,h100", r"compared with sm_80"),
     ("quantize a.npy --pad", r"mxfp8_e4m3: 32 elements"),
     ("quantise a.npy nvfp4 --pad", r"nvfp4: 16 elements"),
     ("quantise --pad --to nvfp4 a.npy", r"nvfp4: 16 elements"),
@@ -118,7 +118,7 @@ TRIED = [
     ("findings", r"out of bounds"),
     ("finding race", r"^race\n"),
     ("doctor", rf"^wmma-emu +{re.escape(wmma_emu.__version__)}"),
-    # a thing by itself
+    # a name without a command
     ("m16n8k16", all_have("m16n8k16")),
     ("h100", r"^sm_90 \(Hopper\)\n"),
     ("rtx 4090", r"^sm_89 \(Ada Lovelace\)\n"),
@@ -127,37 +127,45 @@ TRIED = [
     ("a.npy b.npy", r"computed by"),
 ]
 REFUSED = [
-    ("layout m16n8k16", rf"'m16n8k16' is \d+ instructions; name one of them, .*\n    {F16}\n"),
-    ("gemm a.npy b.npy --instr m16n8k16", r"'m16n8k16' is \d+ instructions"),
+    ("layout m16n8k16", rf"'m16n8k16' matches \d+ instructions; name one, .*\n    {F16}\n"),
+    ("gemm a.npy b.npy --instr m16n8k16", r"'m16n8k16' matches \d+ instructions"),
     ("show nothing", r"there is no 'nothing'"),
-    ("shwo m16n8k16", r"there is no command 'shwo'; did you mean show\?"),
+    ("shwo m16n8k16", r"'shwo' is not a command; did you mean show\?"),
     ("list h100 mi300", r"'mi300'"),
-    ("list mi300x", r"'mi300x' is a chip without a row: it is AMD's, and only NVIDIA's chips are modelled"),
+    ("list mi300x", r"'mi300x' is a chip that is not modelled: it is AMD's, and only NVIDIA's chips are modelled"),
     ("list fp16 pascal", r"it has no tensor cores; the first chip that has them is sm_70"),
     ("quantise a.npy nvfp4 --to mxint8", r"nvfp4 and --to mxint8 name the format twice"),
-    ("explain a.npy b.npy A[3][5]", r"'A\[3\]\[5\]' is no element of D"),
-    (f"layout {F16} A -o x.pdf", r"x\.pdf: \.pdf is not written; a browser prints a page of HTML as PDF"),
-    (f"handout {F16} -o x.pdf", r"x\.pdf: \.pdf is not written; a browser prints a page of HTML as PDF"),
-    (f"show {F16} -o x.docx", r"x\.docx: \.docx is not written; give the file another name"),
+    ("explain a.npy b.npy A[3][5]", r"'A\[3\]\[5\]' is not an element of D"),
+    (
+        f"layout {F16} A -o x.pdf",
+        r"x\.pdf: \.pdf is not a supported output format; a browser can print an HTML page "
+        r"as PDF",
+    ),
+    (
+        f"handout {F16} -o x.pdf",
+        r"x\.pdf: \.pdf is not a supported output format; a browser can print an HTML page "
+        r"as PDF",
+    ),
+    (f"show {F16} -o x.docx", r"x\.docx: \.docx is not a supported output format; give the file another name"),
     ("list --arch mi300", r"there is no chip 'mi300'; it is AMD's, and only NVIDIA's chips are modelled"),
     ("gemm a.npy b.npy --arch gaudi3", r"it is Intel's, and only NVIDIA's"),
     ("gemm a.npy b.npy --arch m3max", r"it is Apple's, and only NVIDIA's"),
     ("chips ,", r"there is no chip ','"),
     ("chips v100 mi300", r"there is no chip 'mi300'"),
     ("chips gtx 1080", r"no chip 'gtx 1080'; it has no tensor cores; the first chip that has them is sm_70 \(Volta\)"),
-    ("list wgmma a100", r"no instruction on sm_80 \(Ampere\) has all of 'wgmma a100'"),
+    ("list wgmma a100", r"no instruction on sm_80 \(Ampere\) matches all words of 'wgmma a100'"),
     ("list fp8 v100", r"chips that have it are sm_89, sm_90"),
-    ("lane 5", r"of which instruction\? It comes first, as in wmma-emu what "),
+    ("lane 5", r"the instruction is missing; it comes first, as in wmma-emu what "),
     ("ptx", r"its actions are explain, run"),
     ("ptx kernel.cu", r"kernel\.cu: No such file or directory"),
     ("kernel.cu", r"kernel\.cu: No such file or directory"),
-    ("run kernel.cu", r"ptx run needs --grid: blocks; --block: threads of a block"),
+    ("run kernel.cu", r"ptx run needs --grid: blocks of the grid; --block: threads of a block"),
     ("test", r"ptx run needs FILE"),
     ("completion powershell", r"SHELL 'powershell' is not one of bash, zsh, fish"),
-    ("finding rac", r"there is no kind of finding 'rac'; .* did you mean race\?"),
+    ("finding rac", r"'rac' is not a kind of finding; .* did you mean race\?"),
     ("show ldmatrix", r"it moves data: wmma_emu\.warp\.ldmatrix executes it"),
-    ("crosscheck --state -", r"--state -: it is read again later"),
-    ("crosscheck --report -", r"--report -: standard output has the report as text already"),
+    ("crosscheck --state -", r"--state -: standard output cannot be read again later"),
+    ("crosscheck --report -", r"--report -: the report is printed on standard output as text anyway"),
     (f"where {F16} 99 99", r"no operand has an element \[99, 99\]: A is 16 x 16, B is 16 x 8"),
 ]
 
@@ -179,7 +187,7 @@ def test_a_fragment_of_mma_h_is_read_to_its_end(run, command):
     status, out, _ = run(command, FRAGMENT)
     assert status == 0
     assert out.startswith("A of wmma.mma" if command == "layout" else "INSTRUCTION")
-    assert run(command, *FRAGMENT.split()).out == out  # without quotes around blanks too
+    assert run(command, *FRAGMENT.split()).out == out  # also without quotes around spaces
 
 
 def test_words_list_what_options_list(run):
@@ -194,12 +202,12 @@ def test_every_other_word_for_a_command_means_one_and_is_none_itself():
     assert {words[0] for words in COMMAND_WORDS.values()} <= set(COMMANDS)
 
 
-def test_every_product_is_a_chip_by_itself(run):
+def test_every_product_alone_names_a_chip(run):
     for name in ("a30", "l4", "h800", "b300", "titan rtx", "dgx spark", "rtx pro 6000", "jetson agx xavier"):
         assert run(*name.split()).out.startswith(arch_of(name).name)
 
 
-def test_options_come_in_any_order_and_operands_behind_them(run):
+def test_options_come_in_any_order_and_operands_may_follow_them(run):
     plain = run("layout", F16, "A", "--lane", "5")
     assert plain.status == 0 and run("layout", "--lane", "5", F16, "A") == plain
     assert run("layout", F16, "--lane", "5", "A") == plain and run("layout", F16, "--operand", "A", "--lane=5") == plain
@@ -212,7 +220,7 @@ def test_an_output_whose_name_says_a_format_needs_no_option(run, here):
     assert (here / "x.csv").read_text(encoding="utf-8") == run("layout", F16, "A", "--csv").out
 
 
-def test_all_operands_together_are_each_operand_by_itself(run):
+def test_the_output_for_all_operands_is_the_output_for_each_operand(run):
     together = run("layout", F16).out
     for operand in "ABC":
         assert run("layout", F16, operand).out in together

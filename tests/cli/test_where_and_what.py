@@ -19,7 +19,7 @@ def table_of(out: str) -> list[list[str]]:
 
 @pytest.mark.sweep(keep=1 / 4)
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_where_is_what_the_layout_locates_and_what_looks_back(run, case: Case):
+def test_where_lists_the_positions_of_the_layout_and_what_is_its_inverse(run, case: Case):
     layout, draw = case.layout, random.Random(str(case))
     corners = [(0, 0), (layout.rows - 1, layout.cols - 1)]
     for row, col in [*corners, *((draw.randrange(layout.rows), draw.randrange(layout.cols)) for _ in range(4))]:
@@ -122,6 +122,6 @@ def test_b_of_wgmma_is_in_no_register(run, command):
 
 def test_a_warpgroup_has_no_lane_128(run):
     assert (
-        "a warpgroup has 128 lanes, 32 in each warp; legal are 0 to 127"
+        "a warpgroup has 128 lanes, 32 in each warp; legal values are 0 to 127"
         in run("what", WGMMA, "--operand", "D", "--lane", "128", "--register", "0").err
     )

@@ -36,7 +36,7 @@ def npy(fields: str, data: bytes = b"") -> bytes:
 
 @pytest.fixture
 def files(here):
-    """Fill the directory with files of every kind that is no matrix."""
+    """Fill the directory with files that are not matrices, of every kind."""
     f16 = (here / "a.npy").read_bytes()
     np.save("objects.npy", np.array([[1, None]], object), allow_pickle=True)
     np.savez("archive.npz", a=np.ones((2, 2)))
@@ -82,12 +82,13 @@ def files(here):
 
 
 ARRAYS = (
-    "each array that the kernel writes names its file: --arg y.npy=zeros:f32:1024 for a new one, --arg y.npy=x.npy "
-    "for one that begins as x.npy; --arg -=x.npy writes on standard output"
+    "name the file of each array that the kernel writes in its argument: --arg y.npy=zeros:f32:1024 for a new one, "
+    "--arg y.npy=x.npy "
+    "for one initialised from x.npy; --arg -=x.npy writes to standard output"
 )
 TENSOR_NAMES = (
-    "have no rows in the list: each is named in full, by kind, sizes and formats, as in "
-    "tcgen05.mma.cta_group::1.kind::f16.m128n256k16.f32.f16.f16, which show, handout and the explorer take; "
+    "are not in the list: name one in full, by kind, sizes and formats, as in "
+    "tcgen05.mma.cta_group::1.kind::f16.m128n256k16.f32.f16.f16, which show, handout and the explorer accept; "
     "wmma_emu.tcgen05 executes them"
 )
 
@@ -109,21 +110,23 @@ def what(text: str) -> list[str]:
 
 WRONG = [
     # the command line
-    (["shwo"], "there is no command 'shwo'; did you mean show? (wmma-emu help lists all)"),
-    (["matmull"], "there is no command 'matmull'; did you mean gemm? (wmma-emu help lists all)"),
-    (["nope"], f"there is no command 'nope'; the commands are {COMMANDS}"),
-    (["nonsense"], f"there is no command 'nonsense'; the commands are {COMMANDS}"),
-    (["help", "nonsense"], f"there is no command 'nonsense'; the commands are {COMMANDS}"),
+    (["shwo"], "'shwo' is not a command; did you mean show? (wmma-emu help lists all commands)"),
+    (["matmull"], "'matmull' is not a command; did you mean gemm? (wmma-emu help lists all commands)"),
+    (["nope"], f"'nope' is not a command; the commands are {COMMANDS}"),
+    (["nonsense"], f"'nonsense' is not a command; the commands are {COMMANDS}"),
+    (["help", "nonsense"], f"'nonsense' is not a command; the commands are {COMMANDS}"),
     (["ptx", "run", "k.ptx", "--grid", "1", "--block", "1", "-o", "y.npy"], f"ptx run has no option '-o'; {ARRAYS}"),
-    (["handout", F16, "-o", "sheets/"], "sheets/: no directory; name a file, such as handout.html, or make the "
+    (["handout", F16, "-o", "sheets/"], "sheets/: the directory does not exist; name a file, such as handout.html, "
+                                        "or create the "
      "directory first"),
     (["handout", F16, "-o", "folder/"], "folder/: a directory; name a file in it, such as folder/handout.html"),
-    (["list", "tcgen05"], f"'tcgen05' is many instructions that {TENSOR_NAMES}"),
-    (["show", "UMMA"], f"'UMMA' is many instructions that {TENSOR_NAMES}"),
+    (["list", "tcgen05"], f"'tcgen05' names many instructions, which {TENSOR_NAMES}"),
+    (["show", "UMMA"], f"'UMMA' names many instructions, which {TENSOR_NAMES}"),
     (gemm("a.npy b.npy --out-format float"), "--out-format 'float' is f32 in C++ and f64 in Python and NumPy; write "
-     "the one that is meant"),
-    (["--arch", "h100"], f"a command comes first, before '--arch'; the commands are {COMMANDS} (wmma-emu --help says "
-     "more)"),
+     "the format itself"),
+    (["--arch", "h100"], f"a command comes first, before '--arch'; the commands are {COMMANDS} (wmma-emu --help "
+                         f"describes "
+     "them)"),
     (["list", "bf16", "nothing"], lambda: meaning_of("bf16 nothing")),
     (["gemm", "a.npy", "b.npy", "h100"], "gemm takes no further argument 'h100'; did you mean --arch h100?"),
     (["gemm", "a.npy", "b.npy", "c.npy"], "gemm takes no further argument 'c.npy'; did you mean --c c.npy?"),
@@ -149,53 +152,55 @@ WRONG = [
     (["show", "m16n8k16.f16.bf16.bf16.f16"], lambda: lookup("m16n8k16.f16.bf16.bf16.f16")),
     (["show", "m16n8k16.f32.bf16.bf16.f32", "--arch", "t4"], lambda: lookup("m16n8k16.f32.bf16.bf16.f32", "t4")),
     (["show", ""], lambda: lookup("")),
-    # places of elements
+    # positions of elements
     (["layout"], f"layout needs {INSTR}"),
-    (["layout", F16, "A", "--operand", "B"], "A and --operand B name two operands; name one"),
-    (["layout", F16, "--svg"], "a picture is of one operand; name it behind the instruction, as in A; or add "
+    (["layout", F16, "A", "--operand", "B"], "A and --operand B name two operands; name only one"),
+    (["layout", F16, "--svg"], "a picture shows one operand; name it after the instruction, as in A, or add "
      "--format html"),
-    (["layout", F16, "--register", "1"], "--register: of which operand? Name one behind the instruction, as in A"),
-    (["layout", F16, "E"], "'E' is no operand; they are A, B, C, D, and with block scales scale_a and scale_b"),
-    (["lane", "5"], "of which instruction? It comes first, as in wmma-emu what m16n8k16.f32.f16.f16.f32 A 5"),
+    (["layout", F16, "--register", "1"], "--register requires one operand; name it after the instruction, as in A"),
+    (["layout", F16, "E"], "'E' is not an operand; the operands are A, B, C, D, and with block scales scale_a and "
+                           "scale_b"),
+    (["lane", "5"], "the instruction is missing; it comes first, as in wmma-emu what m16n8k16.f32.f16.f16.f32 A 5"),
     (["list", "nvfp4", "b200"], "sm_100 has nothing that 'nvfp4' means; chips that have it are sm_120, sm_121; sm_100 "
-     "has tcgen05.mma too, whose operands are in tensor memory (wmma_emu.tcgen05)"),
-    (where("1 2 --row 3"), "2 numbers are given beside --row and --col; give each once"),
+     "also supports tcgen05.mma, whose operands are in tensor memory (wmma_emu.tcgen05)"),
+    (where("1 2 --row 3"), "2 numbers are given in addition to --row and --col; give each only once"),
     (["layout", F16, "--operand"], "layout: a value is missing after --operand: A, B, C or D"),
     (["layout", F16, "--operand", "E"], "--operand 'E' is not one of A, B, C, D"),
     (["layout", F16, "--operand", ""], "--operand '' is not one of A, B, C, D"),
     (["layout", F16, "--operand", "A", "--format", "picture"],
      "--format 'picture' is not one of grid, svg, html, table, csv, json, markdown, c, python"),
-    (["layout", F16, "--operand", "A", "--lane", "32"], "--lane 32: a warp has 32 lanes; legal are 0 to 31"),
-    (["layout", F16, "--operand", "A", "--lane=-1"], "--lane -1: a warp has 32 lanes; legal are 0 to 31"),
-    (["layout", F16, "--operand", "A", "--row", "1"], "--row 1 is half of an element; give --col too"),
+    (["layout", F16, "--operand", "A", "--lane", "32"], "--lane 32: a warp has 32 lanes; legal values are 0 to 31"),
+    (["layout", F16, "--operand", "A", "--lane=-1"], "--lane -1: a warp has 32 lanes; legal values are 0 to 31"),
+    (["layout", F16, "--operand", "A", "--row", "1"], "--row 1 is only half of an element's position; add --col"),
     (["layout", F16, "--operand", "A", "--rows", "1"], "layout has no option '--rows'; it has --help, --operand, "
      "--byte-id, --thread-id, --arch, --lane, --register, --row, --col, --view, --format, --output, --verbose; did "
      "you mean --row?"),
     (["layout", "m16n8k16.f16.bf16.bf16.f16", "--operand", "A"], lambda: lookup("m16n8k16.f16.bf16.bf16.f16")),
     (["layout", F16, "--operand", "A", "--arch", "t4"], lambda: lookup(F16, "t4")),
     (["layout", F16, "--operand", "A", "--arch", "sm_61"], lambda: arch_of("sm_61")),
-    (where("--row 1"), "where needs --col: of an element of the operand's matrix, from 0"),
-    (where("--row 16 --col 3"), "--row 16: A has 16 rows; legal are 0 to 15"),
-    (where("--row 9 --col 16"), "--col 16: A has 16 columns; legal are 0 to 15"),
-    (where("--row -1 --col 0"), "--row -1: A has 16 rows; legal are 0 to 15"),
-    (where("--row x --col 0"), "--row 'x': A has 16 rows; legal are 0 to 15"),
-    (where("--row 1.0 --col 0"), "--row '1.0': A has 16 rows; legal are 0 to 15"),
-    (where(f"--row {'9' * 5000} --col 0"), f"--row {'9' * 80}...: A has 16 rows; legal are 0 to 15"),
-    (where("--row \u0663 --col 0"), "--row '\u0663': A has 16 rows; legal are 0 to 15"),
-    (where("--row 0 --col 0 --matrix 1"), f"--matrix 1: {F16} computes a single product; legal is 0"),
-    (where("--row 0 --col 0 --matrix 4", VOLTA), f"--matrix 4: {VOLTA} computes 4 independent products; legal are "
+    (where("--row 1"), "where needs --col: the position of an element of the operand's matrix, counted from 0"),
+    (where("--row 16 --col 3"), "--row 16: A has 16 rows; legal values are 0 to 15"),
+    (where("--row 9 --col 16"), "--col 16: A has 16 columns; legal values are 0 to 15"),
+    (where("--row -1 --col 0"), "--row -1: A has 16 rows; legal values are 0 to 15"),
+    (where("--row x --col 0"), "--row 'x': A has 16 rows; legal values are 0 to 15"),
+    (where("--row 1.0 --col 0"), "--row '1.0': A has 16 rows; legal values are 0 to 15"),
+    (where(f"--row {'9' * 5000} --col 0"), f"--row {'9' * 80}...: A has 16 rows; legal values are 0 to 15"),
+    (where("--row \u0663 --col 0"), "--row '\u0663': A has 16 rows; legal values are 0 to 15"),
+    (where("--row 0 --col 0 --matrix 1"), f"--matrix 1: {F16} computes a single product; the only legal value is 0"),
+    (where("--row 0 --col 0 --matrix 4", VOLTA), f"--matrix 4: {VOLTA} computes 4 independent products; legal values "
+                                                 f"are "
      "0 to 3"),
     (where("--row 0 --col 0 --format grid"), "--format 'grid' is not one of table, csv, json, markdown"),
-    (what(""), "what needs --lane: 0 to 31, of wgmma 0 to 127"),
-    (what("--lane 99 --register 0"), "--lane 99: a warp has 32 lanes; legal are 0 to 31"),
-    (what("--lane 5 --register 4"), "--register 4: a lane holds A in 4 registers; legal are 0 to 3"),
+    (what(""), "what needs --lane: 0 to 31, or 0 to 127 for wgmma"),
+    (what("--lane 99 --register 0"), "--lane 99: a warp has 32 lanes; legal values are 0 to 31"),
+    (what("--lane 5 --register 4"), "--register 4: a lane holds A in 4 registers; legal values are 0 to 3"),
     (["what", "m16n8k4.f32.tf32.tf32.f32", "--operand", "b", "--lane", "5", "--register", "1"],
-     "--register 1: a lane holds B in 1 register; legal is 0"),
+     "--register 1: a lane holds B in 1 register; the only legal value is 0"),
     # files
     (gemm("none.npy b.npy"), "none.npy: No such file or directory"),
     (gemm("a.npy none/b.npy"), "none/b.npy: No such file or directory"),
     (gemm("a.npy b.npy --c none.npy"), "none.npy: No such file or directory"),
-    (["gemm", "a\0.npy", "b.npy", "-o", "d.npy"], "'a\\x00.npy' names no file; name one to read, such as A.npy"),
+    (["gemm", "a\0.npy", "b.npy", "-o", "d.npy"], "'a\\x00.npy' is not a file name; name one to read, such as A.npy"),
     (gemm("folder b.npy"), "folder: Is a directory"),
     (gemm("pipe.npy b.npy"), "pipe.npy: not a regular file; save the matrix with numpy.save"),
     (gemm("empty.npy b.npy"), "empty.npy: the file is empty; save the matrix with numpy.save"),
@@ -206,9 +211,10 @@ WRONG = [
     (gemm("objects.npy b.npy"), "objects.npy: it holds pickled objects, which are never read; save a matrix of "
      "numbers"),
     (gemm("records.npy b.npy"), "records.npy: its elements are records ([('x', '<f4')]); save one field alone"),
-    (gemm("cut.npy b.npy"), "cut.npy: not a whole .npy file: shape (6, 5) of float16 takes 60 bytes, 55 are there"),
+    (gemm("cut.npy b.npy"), "cut.npy: not a whole .npy file: shape (6, 5) of float16 takes 60 bytes, but the file "
+                            "has 55"),
     (gemm("huge.npy b.npy"), "huge.npy: not a whole .npy file: shape (1000000, 1000000) of float16 takes "
-     "2000000000000 bytes, 0 are there"),
+     "2000000000000 bytes, but the file has 0"),
     (gemm("header.npy b.npy"), "header.npy: not a whole .npy file: its header cannot be read"),
     (gemm("fields.npy b.npy"), "fields.npy: not a whole .npy file: its header cannot be read"),
     (gemm("magic.npy b.npy"), "magic.npy: not a whole .npy file: unknown version"),
@@ -216,25 +222,25 @@ WRONG = [
     (gemm("long.npy b.npy"), "long.npy: not a whole .npy file: its header has 4294967295 bytes"),
     (gemm("negative.npy b.npy"), "negative.npy: not a whole .npy file: its shape is (-6, 5)"),
     (gemm("dtype.npy b.npy"), "dtype.npy: NumPy has no dtype '<q9'"),
-    (gemm("order.npy b.npy"), "order.npy: not a whole .npy file: its fortran_order is 'False', neither True nor "
+    (gemm("order.npy b.npy"), "order.npy: not a whole .npy file: its fortran_order is 'False', not True or "
      "False"),
-    (gemm("number.npy b.npy"), "number.npy: not a whole .npy file: its fortran_order is 0, neither True nor False"),
+    (gemm("number.npy b.npy"), "number.npy: not a whole .npy file: its fortran_order is 0, not True or False"),
     (gemm("typeless.npy b.npy"), "typeless.npy: NumPy has no dtype None"),
     (gemm("newline.npy b.npy"), "newline.npy: NumPy has no dtype '\\n'"),
     (gemm("raw.npy b.npy"), "raw.npy: NumPy has no dtype b'<f2'"),
     (gemm("axes.npy b.npy"), "axes.npy: it has 33 axes; save a matrix of at most 32"),
     (gemm("void.npy b.npy"), "void.npy: shape (4611686018427387904, 0) is empty, with axes too long for any array"),
-    (["gemm", "", "b.npy", "-o", "d.npy"], "'' names no file; name one to read, such as A.npy"),
-    (["gemm", "a.npy", "", "-o", "c.npy"], "'' names no file; name one to read, such as A.npy"),
-    (["gemm", "a.npy", "b.npy", "-o", "c.npy", "--c", ""], "'' names no file; name one to read, such as A.npy"),
-    (["gemm", "a\0.npy", "b.npy", "-o", "c.npy"], "'a\\x00.npy' names no file; name one to read, such as A.npy"),
+    (["gemm", "", "b.npy", "-o", "d.npy"], "'' is not a file name; name one to read, such as A.npy"),
+    (["gemm", "a.npy", "", "-o", "c.npy"], "'' is not a file name; name one to read, such as A.npy"),
+    (["gemm", "a.npy", "b.npy", "-o", "c.npy", "--c", ""], "'' is not a file name; name one to read, such as A.npy"),
+    (["gemm", "a\0.npy", "b.npy", "-o", "c.npy"], "'a\\x00.npy' is not a file name; name one to read, such as A.npy"),
     # what the files hold
     (gemm("a.npy a.npy"), "A has shape (6, 5) and B (6, 5): K is 5 in A and 6 in B; B.T would fit"),
     (gemm("vector.npy b.npy"), lambda: we.gemm(np.ones(5, np.float16), np.ones((5, 7), np.float16))),
     (gemm("a.npy b.npy --c b.npy"), lambda: to_bits(np.ones(1, np.float16), "f32", "C")),
     (gemm("a.npy b.npy --c float.npy"), "C has shape (5, 7); A B has shape (6, 7)"),
     (gemm("a.npy b.npy --c bfloat.npy"), "bfloat.npy: the file does not say the format of its 2-byte elements; "
-     "save it as a dtype of NumPy"),
+     "save it with a NumPy dtype"),
     (gemm("bfloat.npy b.npy"), "bfloat.npy: the file does not say the format of its 2-byte elements; name it: "
      "--a-format bf16"),
     (gemm("bfloat.npy b.npy --instr m16n8k16.f32.f16.f16.f32"), "bfloat.npy: the file does not say the format of "
@@ -242,9 +248,10 @@ WRONG = [
     (gemm("a.npy fp8.npy"), "fp8.npy: the file does not say the format of its 1-byte elements; name it: "
      "--b-format e4m3, s4 or u4"),
     (gemm("fp8.npy b.npy --a-format bf16"), "fp8.npy: |V1 does not hold bf16, whose dtype bfloat16 takes 2 bytes"),
-    (gemm("bytes.npy b.npy"), "bytes.npy: uint16 elements are raw bits of a format; name it: --a-format bf16 or f16"),
+    (gemm("bytes.npy b.npy"), "bytes.npy: uint16 elements are the raw bits of a format; name it: --a-format bf16 or "
+                              "f16"),
     (gemm("a.npy double.npy"), "no mma.sync multiplies f16 times f64; f16 multiplies f16"),
-    # what is asked of them
+    # the requested computation
     (gemm("a.npy b.npy --a-format fp8"), f"--a-format 'fp8' is not one of {OPERANDS}; did you mean e4m3 or e5m2?"),
     (gemm("a.npy b.npy --b-format bf61"), f"--b-format 'bf61' is not one of {OPERANDS}; did you mean bf16?"),
     (gemm("a.npy b.npy --out-format tf32"), "--out-format 'tf32' is not one of f64, f32, bf16, f16, e4m3, e5m2, "
@@ -257,15 +264,15 @@ WRONG = [
     (gemm("tall.npy wide.npy"), "not enough memory; multiply smaller matrices (Unable to allocate 32.0 TiB for an "
      "array with shape (1048576, 8388608) and data type float32)"),
     # where the result goes
-    (["gemm", "a.npy", "b.npy", "-o", "a.npy"], "a.npy: an input; name another file to write"),
-    (["gemm", "a.npy", "b.npy", "-o", "link.npy"], "link.npy: an input; name another file to write"),
-    (["gemm", "a.npy", "b.npy", "--c", "c.npy", "-o", "./b.npy"], "./b.npy: an input; name another file to write"),
+    (["gemm", "a.npy", "b.npy", "-o", "a.npy"], "a.npy is also an input; name another file to write"),
+    (["gemm", "a.npy", "b.npy", "-o", "link.npy"], "link.npy is also an input; name another file to write"),
+    (["gemm", "a.npy", "b.npy", "--c", "c.npy", "-o", "./b.npy"], "./b.npy is also an input; name another file to write"),
     (["gemm", "a.npy", "b.npy", "-o", "folder"], "folder: a directory; name a file in it, such as folder/D.npy"),
-    (["gemm", "a.npy", "b.npy", "-o", ""], "'' names no file; name one to write, such as D.npy"),
+    (["gemm", "a.npy", "b.npy", "-o", ""], "'' is not a file name; name one to write, such as D.npy"),
     (["gemm", "a.npy", "b.npy", "-o", "pipe.npy"], "pipe.npy: not a regular file; name one to write, such as D.npy"),
     (["gemm", "a.npy", "b.npy", "-o", "/dev/null"], "/dev/null: not a regular file; name one to write, such as "
      "D.npy"),
-    (["gemm", "a.npy", "b.npy", "-o", "d\0.npy"], "'d\\x00.npy' names no file; name one to write, such as D.npy"),
+    (["gemm", "a.npy", "b.npy", "-o", "d\0.npy"], "'d\\x00.npy' is not a file name; name one to write, such as D.npy"),
 ]  # fmt: skip
 
 
@@ -285,7 +292,7 @@ def test_a_missing_directory_is_named_in_full(run, here):
     status, _, err = run("gemm", "a.npy", "b.npy", "-o", "none/d.npy")
     assert (status, err) == (
         2,
-        f"wmma-emu: error: none/d.npy: there is no directory {here.resolve()}/none; make it first\n",
+        f"wmma-emu: error: none/d.npy: the directory {here.resolve()}/none does not exist; create it first\n",
     )
 
 
@@ -355,7 +362,7 @@ def test_memory_that_the_library_lacks_is_one_line_and_status_two(run, here, mon
 
 
 @pytest.mark.parametrize("limit", [64, 4096])
-def test_a_disk_that_is_full_is_said_in_the_systems_words_and_leaves_no_part_of_a_file(run, here, limit):
+def test_a_full_disk_is_reported_in_the_systems_words_and_leaves_no_part_of_a_file(run, here, limit):
     resource = pytest.importorskip("resource")
     np.save("a.npy", np.ones((64, 64), np.float16))
     before, limits = sorted(os.listdir()), resource.getrlimit(resource.RLIMIT_FSIZE)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 __all__ = ["main"]
 
 _INTERRUPTED = 130
-"""What a shell reports for a program that Ctrl-C (SIGINT) ends."""
+"""The exit status that shells report for a program ended by Ctrl-C (SIGINT)."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -16,17 +16,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     Parameters
     ----------
     argv : sequence of str, optional
-        The arguments, the program's name left out; those of the process by default.
+        The arguments without the program's name; by default, the arguments of the process.
 
     Returns
     -------
     int
-        0; 2 after an error, which is one line on standard error, with the place below it where a text of PTX or
-        CUDA C++ is wrong; 130 after an interrupt; 141 when the reader of standard output has gone; 1 where
-        ``crosscheck`` finds bits that differ, and where ``ptx run`` finds an error.
+        0 on success; 1 if ``crosscheck`` finds bits that differ or ``ptx run`` finds an error; 2 after an error, which
+        is one line on standard error, followed by the source line if PTX or CUDA C++ source is invalid; 130 after an
+        interrupt; 141 if the reader of standard output has closed it.
     """
     try:
-        from wmma_emu.cli.app import run  # here, so that an interrupt while it is imported is quiet too
+        from wmma_emu.cli.app import run  # imported late: an interrupt during the import is quiet too
 
         return run(sys.argv[1:] if argv is None else argv)
     except KeyboardInterrupt:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""From a command line to an exit status: what goes wrong becomes a line, never a traceback."""
+"""Run a command line to its exit status; errors are printed as one line, never as a traceback."""
 
 import re
 import sys
@@ -22,32 +22,32 @@ from wmma_emu.errors import (
 )
 
 _MODULES = {"list": "listing", "gemm": "product", "handout": "explore", "help": "helping", "version": "helping"}
-"""Modules that are not called as their command is."""
+"""The modules of commands whose module has another name."""
 
 _COMPLETE = "__complete"
-"""What the scripts of `wmma-emu completion` call; no command for people."""
+"""The hidden command that the scripts of `wmma-emu completion` call."""
 
 _USER_ERROR = 2
 _BROKEN_PIPE = 141
-"""What a shell reports for a program that a closed pipe (SIGPIPE) ends."""
+"""The exit status that shells report for a program ended by a closed pipe (SIGPIPE)."""
 
 _KEYWORD = re.compile(
     r"\b(instr|arch|reference|engine|threads|lowering|model|scale_a|scale_b|a_format|b_format|contraction|schedule|schedules|max_steps|max_bytes|checks|silence|"
     r"max_seconds)="
 )
-"""Keywords of the library that are options here: its messages name them."""
+"""Keywords that the library's messages name, and that are options on the command line."""
 
 _OURS: dict[type[Warning], str] = {
-    UnverifiedModelWarning: "results with no recording behind them",
+    UnverifiedModelWarning: "results that no recording confirms",
     UnspecifiedBehaviourWarning: "results that the documentation leaves open",
 }
-"""The kinds of warnings, and what they are about where there are several of a kind."""
+"""The kinds of warnings, each with the subject of several warnings of that kind."""
 
 
 def run(argv: Sequence[str]) -> int:
-    """Run a command line and return its exit status: 0, 1, 2 or 141; `wmma_emu.cli.main` says which is which.
+    """Run a command line and return its exit status: 0, 1, 2 or 141, as `wmma_emu.cli.main` describes.
 
-    What is wrong with it, with its files and with their contents is a WmmaEmuError, and then nothing is written.
+    Errors in the command line, its files or their contents are raised as WmmaEmuError before anything is written.
     """
     try:
         status = _run_command(argv)
@@ -62,7 +62,7 @@ def run(argv: Sequence[str]) -> int:
 
 
 def _run_command(argv: Sequence[str]) -> int:
-    """Import what a command needs, and only that; most commands have no exit status of their own."""
+    """Import the modules that a command needs, run it, and return its exit status, 0 if the command returns None."""
     if argv and argv[0] == _COMPLETE:
         from wmma_emu.cli.complete import run as complete
 
@@ -78,7 +78,7 @@ def _run_command(argv: Sequence[str]) -> int:
 
 
 def _parsed(argv: Sequence[str]) -> Namespace:
-    """Read the command line; a first word that is no command, but the name of something, shows that."""
+    """Parse the command line; a chip, an instruction or a file without a command runs the command that shows it."""
     try:
         return parse_arguments(argv)
     except UnknownCommandError:
@@ -92,7 +92,7 @@ def _parsed(argv: Sequence[str]) -> Namespace:
 
 @contextmanager
 def _warnings_in_short(verbose: bool) -> Iterator[None]:
-    """Show the package's warnings: each once and as it comes, or in one line at the end."""
+    """Show each of the package's warnings once when it occurs, or all in one line at the end."""
     said: dict[str, type[Warning]] = {}
 
     def show(
@@ -120,12 +120,12 @@ def _warnings_in_short(verbose: bool) -> Iterator[None]:
 
 
 def _in_short(said: dict[str, type[Warning]]) -> str:
-    """Fold warnings into one line: one as it is, of several how many there are of each kind."""
+    """Return one line for all warnings: a single warning verbatim, several as a count of each kind."""
     if len(said) == 1:
         return next(iter(said))
     counts = {kind: sum(issubclass(x, kind) for x in said.values()) for kind in _OURS}
     parts = [f"{count} {_OURS[kind]}" for kind, count in counts.items() if count]
-    return f"{' and '.join(parts)}; --verbose says which, and why"
+    return f"{' and '.join(parts)}; --verbose shows each, with the reason"
 
 
 def _fail(error: Exception) -> int:
@@ -139,7 +139,7 @@ def _fail(error: Exception) -> int:
         text = f"{what}: {error.strerror or error}"
         if error.filename is None:
             discard_output(sys.stdout)
-    if isinstance(error, PtxSyntaxError | CompilationError | SeveralError):  # what they show is a place in a text
+    if isinstance(error, PtxSyntaxError | CompilationError | SeveralError):  # these point into the source
         show_on_stderr(f"wmma-emu: error: {text}")
     else:
         say_on_stderr(f"wmma-emu: error: {text}")

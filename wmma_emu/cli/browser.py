@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Opening a page in the browser, where there is one and somebody who looks; or saying how to open it."""
+"""Pages opened in the browser where one is available, or a message that explains how to open them."""
 
 import os
 import socket
@@ -12,9 +12,9 @@ from wmma_emu.cli.terminal import Terminal
 
 
 def reason_against(environment: Mapping[str, str], platform: str, is_terminal: bool) -> str | None:
-    """Say why no browser is opened; None where one is: of the output of a program or a test, nobody looks at a browser.
+    """Return why no browser is opened, or None if one is; output of programs and tests never opens a browser.
 
-    ``environment`` and ``platform`` are as of `os.environ` and `sys.platform`.
+    ``environment`` and ``platform`` have the form of `os.environ` and `sys.platform`.
 
     Examples
     --------
@@ -26,7 +26,7 @@ def reason_against(environment: Mapping[str, str], platform: str, is_terminal: b
     'ssh'
     """
     if not is_terminal:
-        return "standard output is no terminal"
+        return "standard output is not a terminal"
     if environment.get("CI"):
         return "CI is set"
     if environment.get("SSH_CONNECTION") or environment.get("SSH_TTY"):
@@ -36,8 +36,8 @@ def reason_against(environment: Mapping[str, str], platform: str, is_terminal: b
 
 
 def show_page(path: Path, wanted: bool, terminal: Terminal) -> str:
-    """Open a page in the browser if that is wanted and possible; return what to say of it."""
-    against = reason_against(os.environ, sys.platform, terminal.width is not None) if wanted else "it is not wanted"
+    """Open a page in the browser if requested and possible; return a message about the outcome."""
+    against = reason_against(os.environ, sys.platform, terminal.width is not None) if wanted else "not requested"
     if against is None:
         try:
             if webbrowser.open(path.resolve().as_uri()):
@@ -47,9 +47,9 @@ def show_page(path: Path, wanted: bool, terminal: Terminal) -> str:
         return "no browser was found: open it in one"
     if against == "ssh":
         return (
-            "open it in a browser; over ssh none is opened here: "
-            f"scp {socket.gethostname()}:{path.resolve()} . brings it to your machine"
+            "open it in a browser; over ssh no browser is opened: "
+            f"scp {socket.gethostname()}:{path.resolve()} . copies it to your machine"
         )
     if against == "there is no display":
-        return "there is no display here: open it in a browser on a machine that has one"
+        return "this machine has no display: open it in a browser on another machine"
     return "open it in a browser"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The words that complete an argument, by their kind: chips, instructions, files. Nothing here needs NumPy."""
+"""The words that complete an argument, by kind: chips, instructions, files. This module never imports NumPy."""
 
 import os
 from collections.abc import Callable, Iterable, Sequence
@@ -9,19 +9,19 @@ from wmma_emu.cli.choices import BLOCK_FORMATS, FINDINGS, SCALE_RULES
 from wmma_emu.errors import WmmaEmuError
 
 _MOST = 40
-"""Names of instructions that are listed at once; of more, the next part alone is completed."""
+"""The most instruction names that are listed in full; of more, only the next part is completed."""
 _SEGMENT = "."
 
 
 class Candidate(NamedTuple):
-    """A word, and what it means, for shells that show that."""
+    """A word and its meaning, for shells that display one."""
 
     word: str
     meaning: str = ""
 
 
-Kind = Callable[[str, Sequence[str]], list[Candidate]]
-"""Lists the words of a kind, given the word that is begun and those before it."""
+WordSource = Callable[[str, Sequence[str]], list[Candidate]]
+"""A function that lists the words of a kind, given the incomplete word and the words before it."""
 
 
 def _chips(current: str, before: Sequence[str]) -> list[Candidate]:
@@ -34,7 +34,7 @@ def _chips(current: str, before: Sequence[str]) -> list[Candidate]:
 
 
 def _instructions(current: str, before: Sequence[str]) -> list[Candidate]:
-    """Complete short mnemonics, or whole ones where one is begun; of very many the next part."""
+    """Complete short mnemonics, or whole ones if none begins so; of more than `_MOST`, complete the next part."""
     from wmma_emu.instructions.table import INSTRUCTIONS
 
     start = current.casefold()
@@ -50,7 +50,7 @@ def _instructions(current: str, before: Sequence[str]) -> list[Candidate]:
 
 
 def _operands(current: str, before: Sequence[str]) -> list[Candidate]:
-    """Name the operands, of the instruction that stands before if it is one: with its formats."""
+    """List the operands, with their formats if the word before is an instruction."""
     from wmma_emu.instructions.lookup import lookup
     from wmma_emu.instructions.spec import OPERANDS
 
@@ -63,8 +63,8 @@ def _operands(current: str, before: Sequence[str]) -> list[Candidate]:
     return [*named, *(scales if row.is_block_scaled else [])]
 
 
-def _of_rows(words_of: Callable[[Any], tuple[str, ...]], *more: str) -> Kind:
-    """Make a kind of words that instructions have, each once."""
+def _of_rows(words_of: Callable[[Any], tuple[str, ...]], *more: str) -> WordSource:
+    """Return a function that lists words of the instructions, each once."""
 
     def list_them(current: str, before: Sequence[str]) -> list[Candidate]:
         from wmma_emu.instructions.table import INSTRUCTIONS
@@ -80,8 +80,8 @@ def _commands(current: str, before: Sequence[str]) -> list[Candidate]:
     return [Candidate(name, row[1]) for name, row in COMMANDS.items()]
 
 
-def _files(*endings: str) -> Kind:
-    """Make a kind of files: those with one of the endings, and directories."""
+def _files(*endings: str) -> WordSource:
+    """Return a function that lists directories, and files with one of the endings."""
 
     def list_them(current: str, before: Sequence[str]) -> list[Candidate]:
         start = current.rpartition("/")[2]
@@ -99,11 +99,11 @@ def _files(*endings: str) -> Kind:
     return list_them
 
 
-def _either(*kinds: Kind) -> Kind:
+def _either(*kinds: WordSource) -> WordSource:
     return lambda current, before: [x for kind in kinds for x in kind(current, before)]
 
 
-def _fixed(words: Iterable[str]) -> Kind:
+def _fixed(words: Iterable[str]) -> WordSource:
     return lambda current, before: [Candidate(x) for x in words]
 
 
@@ -111,7 +111,7 @@ _types = _of_rows(lambda row: (row.a, row.b, row.d))
 _shapes = _of_rows(lambda row: (f"m{row.m}nNk{row.k}" if row.is_warpgroup else row.shape,))
 _families = _of_rows(lambda row: (row.family,), "wmma", "sparse")
 
-KINDS: dict[str, Kind] = {
+KINDS: dict[str, WordSource] = {
     "chip": _chips,
     "instruction": _instructions,
     "operand": _operands,
@@ -129,4 +129,4 @@ KINDS: dict[str, Kind] = {
     "kernel file": _files(".ptx", ".cu"),
     "matrix or chip": _either(_files(".npy"), _chips),
 }
-"""What lists the words of each kind."""
+"""The function that lists the words of each kind."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""``wmma-emu chips``: a table of the chips, or all about one: its products, and what its instructions have."""
+"""``wmma-emu chips``: a table of the chips, or the description of one: products, formats and instructions."""
 
 from argparse import Namespace
 from collections import Counter
@@ -20,7 +20,7 @@ _TENSOR = "tcgen05.mma"
 
 
 def run(arguments: Namespace, terminal: Terminal) -> None:
-    """Tell about chips."""
+    """Describe chips."""
     output = format_of(arguments.format, arguments.output, TABLE_FORMATS)
     chips = _named(arguments.words) if arguments.words else list(ARCHS.values())
     with writing(arguments, TABLE_FORMATS, "chips.csv", terminal) as out:
@@ -36,7 +36,7 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
 
 
 def _named(words: list[str]) -> list[Arch]:
-    """Find the chips that words name: one together, as in ``rtx 4090``, or one each."""
+    """Find the chips that words name: one in all words, as in ``rtx 4090``, or one in each word."""
     text = " ".join(words)
     parts = text.replace(",", " ").split()
     known = [x for x in parts if chip_named([x]) is not None]
@@ -48,7 +48,7 @@ def _rows(chip: Arch) -> list[Instruction]:
 
 
 def _families(chip: Arch) -> dict[str, int]:
-    """Count the instructions of each family; those of tensor memory are rules, and not counted."""
+    """Count the instructions of each family; instructions of tensor memory are made by rules, and not counted."""
     counts: dict[str, int] = Counter(row.family for row in _rows(chip))
     if any(chip.name in kind.archs for kind in TENSOR_KINDS.values()):
         counts[_TENSOR] = 0
@@ -89,12 +89,12 @@ def _table(chips: list[Arch], output: str, terminal: Terminal) -> None:
     if output == "markdown":
         return
     terminal.line()
-    terminal.text("wmma-emu chips CHIP tells all about one, wmma-emu compare CHIP CHIP in what two differ; any name of "
-                  "a product will do, as in 'RTX 4090' or 'NVIDIA H100 80GB HBM3'.")  # fmt: skip
+    terminal.text("wmma-emu chips CHIP describes one chip, wmma-emu compare CHIP CHIP shows how two differ; any "
+                  "product name works, as in 'RTX 4090' or 'NVIDIA H100 80GB HBM3'.")  # fmt: skip
 
 
 def show_chip(chip: Arch, terminal: Terminal) -> None:
-    """Tell all about one chip."""
+    """Describe one chip."""
     rows = _rows(chip)
     families = _families(chip)
     terminal.line(Styled(f"{chip.name} ({chip.generation})", "title"))
@@ -114,6 +114,6 @@ def show_chip(chip: Arch, terminal: Terminal) -> None:
 def _count(chip: Arch, family: str, count: int, rows: list[Instruction]) -> str:
     if family == _TENSOR:
         kinds = ", ".join(x for x, kind in TENSOR_KINDS.items() if chip.name in kind.archs)
-        return f"kinds {kinds}; operands in tensor memory, where wmma_emu.tcgen05 finds them"
+        return f"kinds {kinds}; operands in tensor memory; wmma_emu.tcgen05 executes them"
     own = [row for row in rows if row.family == family]
     return f"{count} instruction{'s' * (count > 1)}: {' '.join(_formats(own))}"

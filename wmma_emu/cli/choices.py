@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: MIT
-"""The words that options take, and what completes them; nothing here needs NumPy."""
+"""The words that options accept, and their completion; this module never imports NumPy."""
 
 import argparse
 from typing import Any
 
 TEXT = ("text",)
 TABLE_FORMATS = ("table", "csv", "json", "markdown")
-PLACE_FORMATS = TABLE_FORMATS
-LAYOUT_FORMATS = ("grid", "svg", "html", "png", "tex", "tikz", *PLACE_FORMATS, "cute", "c", "python")
+POSITION_FORMATS = TABLE_FORMATS
+LAYOUT_FORMATS = ("grid", "svg", "html", "png", "tex", "tikz", *POSITION_FORMATS, "cute", "c", "python")
 SCHEDULE_FORMATS = ("text", "json", "svg", "html")
 EXPLAIN_FORMATS = ("text", "json", "html", "svg")
 REPORT_FORMATS = ("text", "json", "markdown")
 PTX_FORMATS = ("text", "json")
-"""What commands write; the first is what they write if nobody asks for another."""
+"""The formats that commands write; the first is the default."""
 
 FINDINGS = (
     "out-of-bounds", "misaligned", "uninitialised", "partly-uninitialised", "read-only", "race",
@@ -22,7 +22,7 @@ FINDINGS = (
 )  # fmt: skip
 BLOCK_FORMATS = ("mxfp8_e4m3", "mxfp8_e5m2", "mxfp6_e3m2", "mxfp6_e2m3", "mxfp4_e2m1", "mxint8", "nvfp4")
 SCALE_RULES = ("floor", "ceil", "rceil", "even", "rne", "torchao", "torchao_cuda", "division", "transformer_engine")
-"""What completion offers of tables whose packages need NumPy; a test holds them together."""
+"""Copies, for completion, of keys of tables whose packages import NumPy; a test compares both."""
 
 CHIP = "a target or a product, as in sm_90, h200, a100, 'RTX 4090'"
 
@@ -30,18 +30,18 @@ CHIP = "a target or a product, as in sm_90, h200, a100, 'RTX 4090'"
 def option(
     parser: argparse.ArgumentParser, *names: str, completes: str | tuple[str, ...] = (), **keywords: Any
 ) -> None:
-    """Add an option, or an operand of the command, with what completes it.
+    """Add an option or a positional argument, with the words that complete it.
 
-    That is words; or the kind of words, a row of `wmma_emu.cli.candidates`: ``"chip"``, ``"instruction"``, ``".npy"``.
+    ``completes`` is the words, or a key of `wmma_emu.cli.candidates.KINDS`: ``"chip"``, ``"instruction"``, ``".npy"``.
     """
     if keywords.get("nargs") == "*":
-        keywords.setdefault("default", [])  # without one, argparse says that it is missing
+        keywords.setdefault("default", [])  # without a default, argparse reports the argument as missing
     action = parser.add_argument(*names, **keywords)
     action.completes = completes  # type: ignore[attr-defined]
 
 
 def add_format(parser: argparse.ArgumentParser, formats: tuple[str, ...], help: str) -> None:
-    """Add --format; an output whose name says a format needs none."""
+    """Add --format; an output file whose ending names a format does not need it."""
     option(parser, "--format", completes=formats, metavar="F", help=help)
 
 
@@ -54,4 +54,4 @@ def add_engine(parser: argparse.ArgumentParser) -> None:
 def add_output(parser: argparse.ArgumentParser) -> None:
     """Add -o."""
     option(parser, "-o", "--output", completes="file", metavar="FILE",
-        help="where it is written; standard output if left out, or -")  # fmt: skip
+        help="file to write; standard output if left out, or -")  # fmt: skip

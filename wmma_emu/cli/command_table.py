@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which commands there are: one row each, with what it is for and what adds its options."""
+"""The commands: the function that adds the options of each, its summary and its description."""
 
 import argparse
 from collections.abc import Callable
@@ -14,12 +14,19 @@ SHELLS = ("bash", "zsh", "fish")
 
 def _add_finding(parser: argparse.ArgumentParser) -> None:
     option(parser, "kind", metavar="KIND", nargs="*", completes="finding",
-        help="as in race, or race-within-a-warp, with hyphens or without; all are listed if left out")  # fmt: skip
+        help="a kind, as in race or race-within-a-warp, hyphens optional; all are listed if left out")  # fmt: skip
     add_output(parser)
 
 
 def _add_completion(parser: argparse.ArgumentParser) -> None:
-    option(parser, "shell", metavar="SHELL", nargs="?", completes=SHELLS, help="bash, zsh or fish; yours if left out")
+    option(
+        parser,
+        "shell",
+        metavar="SHELL",
+        nargs="?",
+        completes=SHELLS,
+        help="bash, zsh or fish; your login shell if left out",
+    )
     add_output(parser)
 
 
@@ -32,49 +39,51 @@ COMMANDS: dict[str, tuple[Callable[[argparse.ArgumentParser], None], str, str]] 
     "list": (instructions.add_list, "the instructions, by type, shape and chip",
              "List the matrix instructions; words and filters combine."),
     "show": (instructions.add_show, "one instruction: operands, chips, arithmetic, machine code",
-             "Show one instruction: its operands, and for each chip what it computes and who says so. Of words that "
-             "several instructions have, and of machine code, these are listed; of a chip, all about it is told."),
+             "Show one instruction: its operands and, for each chip, its arithmetic and the source of each fact. Words "
+             "that match several instructions, and machine code, list the instructions; a chip is described."),
     "layout": (instructions.add_layout, "where an operand's elements live, as a picture of the matrix",
                "Show which lane holds which element of an operand's matrix, in which register and bits."),
     "where": (instructions.add_where, "the lanes, registers and bits that hold one element",
-              "Find every place that holds an element of an operand's matrix."),
+              "Find every lane and register that holds an element of an operand's matrix."),
     "what": (instructions.add_what, "the elements that a lane's register holds",
              "Show the elements of an operand's matrix that a lane holds, in all its registers or in one."),
     "schedule": (instructions.add_schedule, "the machine instructions of one instruction, step by step",
-                 "Show which machine instructions a matrix instruction is on a chip, in their order: which block of D "
-                 "each makes, from which k, and which registers it reads and writes."),
+                 "Show the machine instructions of a matrix instruction on a chip, in order: which block of D each "
+                 "computes, from which k, and which registers it reads and writes."),
     "chips": (instructions.add_chips, "the chips: products, formats, instructions",
-              "List the chips, with their products and what their matrix instructions have, or tell all about one."),
+              "List the chips, with their products, formats and instruction families, or describe one."),
     "explore": (instructions.add_explore, "the layouts of all instructions as a page to explore",
-                "Write one page of HTML that needs no network, and open it in the browser: every instruction on every "
+                "Write one HTML page that needs no network, and open it in the browser: every instruction on every "
                 "chip, which lane holds which element, formulas, loads by ldmatrix, steps, handouts."),
     "handout": (instructions.add_handout, "A, B, C and D of an instruction on one page to print",
-                "Write a page that prints on one sheet, A4 or Letter, with or without colours: A, B, C and D of an "
+                "Write a page that prints on one sheet, A4 or Letter, in colour or grey: A, B, C and D of an "
                 "instruction, which lane and register holds what, and the formulas."),
     "gemm": (products.add_gemm, "multiply two .npy matrices with a tensor core's bits",
              "Multiply matrices of any size with a tensor core's bits: D = A B + C."),
-    "explain": (products.add_explain, "how one element of D came about, step by step",
-                "Explain the bits of one element of D = A B + C: every term, the bits cut, the sums, the rounding."),
-    "compare": (products.add_compare, "one product on several chips: where the bits differ, and how far",
-                "Multiply on several chips, and show where the bits of D differ, how far, and the worst elements; or "
-                "say in what two chips differ."),
+    "explain": (products.add_explain, "how one element of D was computed, step by step",
+                "Explain the bits of one element of D = A B + C: every term, the truncated bits, the sums, the "
+                "rounding."),
+    "compare": (products.add_compare, "one product on several chips: where the bits differ, and by how much",
+                "Multiply on several chips, and show where the bits of D differ, by how much, and the worst "
+                "elements; or "
+                "list the differences between two chips."),
     "quantise": (products.add_quantise, "an array as MXFP8, MXFP6, MXFP4, MXINT8 or NVFP4, bit for bit",
-                 "Quantise an array to a block-scaled format: its elements, its scales, and how far it is from them."),
-    "ptx": (add_ptx, "the PTX of a real kernel: what is in it, and what it computes",
+                 "Quantise an array to a block-scaled format: its elements, its scales, and the quantisation error."),
+    "ptx": (add_ptx, "the PTX of a real kernel: explained, or run without a GPU",
             "Explain the PTX that nvcc, NVRTC or Triton wrote, or run it on .npy files, without a GPU."),
-    "finding": (_add_finding, "the kinds of findings of kernels: what one means, and how to fix it",
-                "List the kinds of findings, or say what one means: a kernel that has it, the report, how to fix it, "
-                "when it may be silenced, and what NVIDIA's compute-sanitizer says of it."),
+    "finding": (_add_finding, "the kinds of findings in kernels: their meanings and fixes",
+                "List the kinds of findings, or explain one: a kernel that has it, the report, how to fix it, "
+                "when it may be silenced, and what NVIDIA's compute-sanitizer reports for it."),
     "crosscheck": (products.add_crosscheck, "the emulator against the GPU of this machine, billions of times",
                    "Run the inputs of every input generator on the GPU and in the emulator, and compare every bit. The "
                    "exit status is 0 if all are the same, 1 if any differ, 2 after an error, 130 after an interrupt."),
-    "doctor": (add_output, "what is installed, and what each extra would add",
-               "Say which versions are installed, which extras are there, and whether there is a GPU: what a report "
-               "of a bug should have."),
+    "doctor": (add_output, "the installed versions, and the packages that each extra would add",
+               "List the installed versions, the installed and the missing packages of each extra, and the system: the "
+               "facts that a bug report should contain."),
     "completion": (_add_completion, "a script that completes commands in bash, zsh or fish",
                    "Print a script for a shell: with bash, put eval \"$(wmma-emu completion bash)\" into ~/.bashrc; "
                    "with zsh, the same with zsh into ~/.zshrc, below compinit; with fish, write it to "
                    "~/.config/fish/completions/wmma-emu.fish."),
-    "help": (_add_help, "this, or all about one command", "Show what there is, or all about one command."),
+    "help": (_add_help, "this overview, or the help of one command", "Show the commands, or the help of one command."),
     "version": (lambda _: None, "the version", "Print the version."),
 }  # fmt: skip

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""``wmma-emu compare``: two files in, or chips alone; each is a module of its own, imported where it is meant."""
+"""``wmma-emu compare``: a product of two files on several chips, or the chips alone; each has its own module."""
 
 import os
 from argparse import Namespace
@@ -12,7 +12,7 @@ from wmma_emu.cli.usage import UsageError, names_in
 
 
 def run(arguments: Namespace, terminal: Terminal) -> None:
-    """Compare chips: the bits of a product, or all that they have."""
+    """Compare the bits of a product on several chips, or the chips themselves."""
     files, chips = _files_and_chips(arguments.words)
     output = format_of(arguments.format, arguments.output, REPORT_FORMATS)
     named = None if arguments.archs is None else names_in(arguments.archs)
@@ -30,13 +30,13 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
 
 
 def _files_and_chips(words: list[str]) -> tuple[list[str], list[str]]:
-    """Tell files from chips: two files and any chips behind them, or chips alone."""
+    """Separate files from chips: two files followed by any chips, or chips alone."""
     files = [x for x in words if x == STANDARD_OUTPUT or x.endswith(".npy") or os.path.isfile(x) or os.sep in x]
     chips = [y for x in words if x not in files for y in names_in(x)]
     if not files and not any(chip_named([x]) is not None for x in chips):
         files, chips = words[:2], words[2:]
     if files and len(files) != 2:
         names = ", ".join(files)[:80]
-        raise UsageError(f"a product has two files, A.npy and B.npy; there {'is' if len(files) == 1 else 'are'} {names}"
-                         + "; --c names that of C" * (len(files) > 2))  # fmt: skip
+        raise UsageError(f"compare takes two files, A.npy and B.npy; given {'is' if len(files) == 1 else 'are'} {names}"
+                         + "; pass the file of C with --c" * (len(files) > 2))  # fmt: skip
     return files, chips

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""In what chips differ: the instructions that only some have, other arithmetic, other places of elements."""
+"""Differences between chips: instructions that only some support, arithmetic, and register layouts."""
 
 import json
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ _ONLY = (Column("only on"), Column("family"), Column("A and B"), Column("instruc
 
 
 class _Difference(NamedTuple):
-    """Instructions of one family and format that compute otherwise: what each chip does."""
+    """Instructions of one family and format whose arithmetic differs, with the model of each chip."""
 
     family: str
     formats: str
@@ -27,14 +27,14 @@ class _Difference(NamedTuple):
 
 
 def compare_chips(names: Sequence[str], output: str, terminal: Terminal) -> None:
-    """Say in what chips differ, as text, JSON or Markdown."""
+    """Write the differences between chips as text, JSON or Markdown."""
     chips = list(dict.fromkeys(arch_of(x) for x in names))
     if len(names) < 2:
-        raise UsageError(f"{names[0]} alone differs from nothing; name another chip, or files: A.npy B.npy")
+        raise UsageError(f"{names[0]} has nothing to be compared with; name another chip, or files: A.npy B.npy")
     if len(chips) < 2:
         both = f"{' and '.join(names)} are both {chips[0]} ({chips[0].generation})"
         raise UsageError(f"{both}: their matrix instructions are the same")
-    only, differences, places = _only(chips), _differences(chips), _other_places(chips)
+    only, differences, layouts = _only(chips), _differences(chips), _differing_layouts(chips)
     if output == "json":
         keys = ("family", "formats", "shapes")
         terminal.raw(json.dumps({
@@ -42,15 +42,16 @@ def compare_chips(names: Sequence[str], output: str, terminal: Terminal) -> None
             "only": [dict(zip(("chips", "family", "formats", "instructions"), x, strict=True)) for x in only],
             "arithmetic": [{**dict(zip(keys, x[:3], strict=True)),
                             "models": dict(zip([y.name for y in chips], x.models, strict=True))} for x in differences],
-            "layouts": places,
+            "layouts": layouts,
         }) + "\n")  # fmt: skip
         return
     columns = [Column("family"), Column("A and B"), Column("shapes", True), *(Column(x.name) for x in chips)]
     rows = [[x.family, x.formats, x.shapes, *x.models] for x in differences]
     tables: tuple[tuple[str, Sequence[Column], list[list[str]], str], ...] = (
-        ("Instructions that not all of them have", _ONLY, [[*map(str, x)] for x in only],
-         "All have the same instructions."),
-        ("Instructions whose arithmetic differs", columns, rows, "All compute the same, instruction by instruction."),
+        ("Instructions that only some of them support", _ONLY, [[*map(str, x)] for x in only],
+         "All support the same instructions."),
+        ("Instructions whose arithmetic differs", columns, rows, "All compute the same bits, instruction by "
+            "instruction."),
     )  # fmt: skip
     terminal.line(Styled(" and ".join(f"{x} ({x.generation})" for x in chips), "title"))
     for title, heads, cells, none in tables:
@@ -61,7 +62,7 @@ def compare_chips(names: Sequence[str], output: str, terminal: Terminal) -> None
         if cells:
             write_table(heads, cells, output, terminal)
     terminal.line()
-    terminal.text(f"Other places of elements: {', '.join(places)}." if places else "Elements have the same places.")
+    terminal.text(f"Layouts that differ: {', '.join(layouts)}." if layouts else "The register layouts are the same.")
     terminal.text("wmma-emu compare A.npy B.npy --archs " + ",".join(x.name for x in chips) + " compares a product.")
 
 
@@ -77,7 +78,7 @@ def _only(chips: Sequence[Arch]) -> list[tuple[str, str, str, int]]:
 
 
 def _differences(chips: Sequence[Arch]) -> list[_Difference]:
-    """Find the instructions of all chips whose models are not the same, those of one family and format together."""
+    """Find the instructions of all chips whose models differ, grouped by family and format."""
     found: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}
     for group in grouped(x for x in INSTRUCTIONS.values() if all(y.name in x.archs for y in chips)):
         row = group[0]
@@ -102,8 +103,8 @@ def _few(words: Sequence[str]) -> str:
     )
 
 
-def _other_places(chips: Sequence[Arch]) -> list[str]:
-    """Name the families, formats and shapes whose elements have other places on some of the chips."""
+def _differing_layouts(chips: Sequence[Arch]) -> list[str]:
+    """List the families, shapes and formats whose register layout differs between the chips."""
     first, *others = chips
     found: dict[str, None] = {}
     for row in INSTRUCTIONS.values():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""``wmma-emu compare A.npy B.npy``: on which chips the product of two files has other bits, how far, and where."""
+"""``wmma-emu compare A.npy B.npy``: where and by how much the product of two files differs between chips."""
 
 import io
 import json
@@ -31,10 +31,10 @@ _WORST = tuple(Column(x) for x in ("chip", "element", "ulps", "reference", "here
 def compare_products(
     arguments: Namespace, files: list[str], archs: list[str] | None, output: str, terminal: Terminal
 ) -> None:
-    """Multiply two files on chips and say how the products differ; None is every chip."""
+    """Multiply two files on chips and write how the products differ; None means every chip."""
     count = check_number("--worst", arguments.worst)
     if count < 0:
-        raise UsageError(f"--worst {count}: no number of elements is below 0")
+        raise UsageError(f"--worst {count} is negative; pass 0 or more")
     check_engine(arguments.engine)
     if arguments.svg == STANDARD_OUTPUT and arguments.output is None:
         terminal = Terminal(io.StringIO())  # the picture alone is written
@@ -78,7 +78,7 @@ def _write(found: Comparison, count: int, output: str, picture: str | None, term
 
 
 def _chip_of_files(instr: str | None, archs: list[str] | None) -> Arch:
-    """A chip that has the instruction, whose row says what a file holds that does not say it itself."""
+    """Return a chip that supports the instruction; the instruction names the formats that files do not."""
     if archs:
         return arch_of(archs[0])
     return arch_of(DEFAULT_ARCH if instr in (None, BASELINE) else lookup(instr).archs[0])
@@ -93,7 +93,8 @@ def _lowering(given: str | None) -> str | dict[str, str] | None:
         chip, equals, name = part.partition("=")
         if not equals:
             raise UsageError(
-                f"--lowering {part[:80]!r} names no chip; write h100={part[:40]}, or one lowering alone for all chips"
+                f"--lowering {part[:80]!r} does not name a chip; write h100={part[:40]}, or one lowering alone for "
+                f"all chips"
             )
         if chip.strip() in named:
             raise UsageError(f"--lowering names {chip.strip()[:80]!r} twice; keep one")
@@ -106,7 +107,7 @@ def _show(found: Comparison, count: int, terminal: Terminal) -> None:
     sizes = " x ".join(map(str, data["shape"]))
     reference = next(x for x in data["chips"] if x["arch"] == data["reference"])
     terminal.line(Styled(f"D {sizes} ({data['format']}), {reference['elements']} elements", "title"))
-    terminal.line(f"held against {data['reference']}")
+    terminal.line(f"compared with {data['reference']}")
     terminal.line()
     rows = [_chip_row(x, found) for x in data["chips"]]
     terminal.lines(table_lines(_CHIPS, rows, terminal.width))
@@ -116,7 +117,7 @@ def _show(found: Comparison, count: int, terminal: Terminal) -> None:
 
 
 def _chip_row(chip: dict[str, Any], found: Comparison) -> list[str]:
-    """What a chip's elements are beside the reference's, of which nothing is to be said."""
+    """Return the table row of a chip; the cells that compare with the reference are empty for the reference itself."""
     counts = [str(chip["differing"]), _number(chip["median"]), _number(chip["mean"]), _number(chip["largest"]),
               str(chip["zero_signs"] or ""), str(chip["nan"] or "")]  # fmt: skip
     counts = [""] * len(counts) if chip["arch"] == found.reference else counts

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What may stand next on a command line: what a shell asks for when Tab is pressed. Nothing here needs NumPy."""
+"""Completion of a command line, as shells request it when Tab is pressed; this module never imports NumPy."""
 
 import argparse
 import shlex
@@ -14,12 +14,12 @@ from wmma_emu.cli.ptx_options import ACTIONS
 from wmma_emu.cli.spelling import command_of, respelled
 
 _OPEN = ("/", ".", "=", ",")
-"""A word that ends in one of them goes on: no blank is put behind it."""
+"""The endings of words that may continue: no space is added after them."""
 _QUOTED = " \\'\"()&;|<>*?$`!#"
 
 
 def run(argv: Sequence[str]) -> int:
-    """Answer a shell: ``bash LINE POINT WORD``, where a shell has its own idea of words, or ``zsh WORD...``."""
+    """Answer a shell: ``bash LINE POINT WORD``, because bash splits words differently, or ``zsh WORD...``."""
     shell, *words = argv
     if shell == "bash":
         answer = _for_bash(*words[:3])
@@ -31,7 +31,7 @@ def run(argv: Sequence[str]) -> int:
 
 
 def candidates_for(words: Sequence[str]) -> list[Candidate]:
-    """List what may stand in the place of the last word, which may be empty.
+    """List the words that complete the last word, which may be empty.
 
     Examples
     --------
@@ -55,20 +55,20 @@ def candidates_for(words: Sequence[str]) -> list[Candidate]:
             return _beginning(current, [Candidate(name, row[1]) for name, row in ACTIONS.items()])
         action, *before = before
     parser = parser_of(command, action)
-    place = _place(respelled(before, parser), current, parser)
-    found = _values(place, respelled(before, parser)) if place.action is not None else _options(parser)
-    return [Candidate(place.prefix + x.word, x.meaning) for x in _beginning(place.current, found)]
+    target = _completed_argument(respelled(before, parser), current, parser)
+    found = _values(target, respelled(before, parser)) if target.action is not None else _options(parser)
+    return [Candidate(target.prefix + x.word, x.meaning) for x in _beginning(target.current, found)]
 
 
-class _Place(NamedTuple):
-    """Which argument is completed: None for the name of an option; what stands before it in its word; the rest."""
+class _CompletionTarget(NamedTuple):
+    """The argument to complete (None for an option's name), and the word before and at the part to complete."""
 
     action: Any
     prefix: str
     current: str
 
 
-def _place(before: Sequence[str], current: str, parser: argparse.ArgumentParser) -> _Place:
+def _completed_argument(before: Sequence[str], current: str, parser: argparse.ArgumentParser) -> _CompletionTarget:
     options = {name: x for x in parser._actions for name in x.option_strings}
     if "=" in current and current.split("=")[0] in options:
         name, _, value = current.partition("=")
@@ -76,27 +76,27 @@ def _place(before: Sequence[str], current: str, parser: argparse.ArgumentParser)
     if before and before[-1] in options and options[before[-1]].nargs != 0:
         return _list(options[before[-1]], "", current)
     if current.startswith("-"):
-        return _Place(None, "", current)
+        return _CompletionTarget(None, "", current)
     positionals = [x for x in parser._actions if not x.option_strings]
     taken = sum(
         not word.startswith("-") and not (i and before[i - 1] in options and options[before[i - 1]].nargs != 0)
         for i, word in enumerate(before)
     )
     if not positionals or (taken >= len(positionals) and positionals[-1].nargs not in ("*", "+")):
-        return _Place(None, "", current)
+        return _CompletionTarget(None, "", current)
     return _list(positionals[min(taken, len(positionals) - 1)], "", current)
 
 
-def _list(action: Any, prefix: str, current: str) -> _Place:
+def _list(action: Any, prefix: str, current: str) -> _CompletionTarget:
     head, comma, last = current.rpartition(",")
-    return _Place(action, prefix + head + comma, last)
+    return _CompletionTarget(action, prefix + head + comma, last)
 
 
-def _values(place: _Place, before: Sequence[str]) -> Iterable[Candidate]:
-    completes = getattr(place.action, "completes", ())
+def _values(target: _CompletionTarget, before: Sequence[str]) -> Iterable[Candidate]:
+    completes = getattr(target.action, "completes", ())
     if isinstance(completes, tuple):
         return [Candidate(x) for x in completes]
-    return KINDS[completes](place.current, before)
+    return KINDS[completes](target.current, before)
 
 
 def _options(parser: argparse.ArgumentParser) -> list[Candidate]:
@@ -112,7 +112,7 @@ def _beginning(current: str, found: Iterable[Candidate]) -> list[Candidate]:
 
 
 def _for_zsh(candidate: Candidate) -> str:
-    """A word and its meaning as `_describe` reads them, in which a colon stands between."""
+    """Return a word and its meaning, separated by a colon, as `_describe` reads them."""
     word = candidate.word.replace("\\", "\\\\").replace(":", "\\:")
     return f"{word}:{candidate.meaning}" if candidate.meaning else word
 
@@ -122,7 +122,7 @@ def _for_fish(candidate: Candidate) -> str:
 
 
 def _for_bash(line: str, point: str, word: str) -> list[str]:
-    """Complete as bash reads words: it ends them at ``:`` and ``=`` too, and what is before stays as it is."""
+    """Complete as bash splits words: at ``:`` and ``=`` too; the text before these is not returned."""
     text = line.encode()[: int(point)].decode(errors="ignore")
     words, quote = _split(text)
     kept = words[-1][: len(words[-1]) - len(word)] if word and words[-1].endswith(word) and word not in ":=" else ""
@@ -134,7 +134,7 @@ def _for_bash(line: str, point: str, word: str) -> list[str]:
 
 
 def _split(text: str) -> tuple[list[str], str]:
-    """Take a line apart as a shell does; a quote may still be open, which is returned."""
+    """Split a line as a shell does; return the words, and the quote that is still open."""
     for quote in ("", "'", '"'):
         try:
             words = shlex.split(text + quote)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""``wmma-emu completion``: scripts that ask the program itself what may stand next, so that they never go stale."""
+"""``wmma-emu completion``: shell scripts that call the program for each completion, so they are never outdated."""
 
 import os
 from argparse import Namespace
@@ -19,7 +19,7 @@ _wmma_emu() {
 complete -o nospace -F _wmma_emu wmma-emu
 """
 _ZSH = r"""#compdef wmma-emu
-# Completion of wmma-emu for zsh: eval "$(wmma-emu completion zsh)" below compinit, or this text as a file _wmma-emu
+# Completion of wmma-emu for zsh: eval "$(wmma-emu completion zsh)" below compinit, or this script as a file _wmma-emu
 # in a folder of $fpath.
 _wmma_emu() {
     local -a all open closed

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What is said of a matrix: its shape, a digest, and its first elements with their bits."""
+"""Descriptions of a matrix: its shape, a digest, and its first elements with their bits."""
 
 import hashlib
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ _SIZE = 4
 
 
 def storable(matrix: NDArray[Any]) -> NDArray[Any]:
-    """Return a matrix as a ``.npy`` file can name its dtype: as raw bits, where NumPy has none of its own."""
+    """Return a matrix with a dtype that ``.npy`` files can name: raw bits if the dtype is not NumPy's."""
     return matrix if matrix.dtype.isbuiltin == 1 else matrix.view(f"u{matrix.dtype.itemsize}")
 
 
@@ -32,9 +32,9 @@ def digest_of(matrix: NDArray[Any]) -> str:
 
 
 def corner_lines(name: str, matrix: NDArray[Any], format_name: str, width: int | None) -> Iterator[Line]:
-    """Lay the first rows and columns of a matrix out, of a batch those of its first matrix.
+    """Format the first rows and columns of a matrix, or of the first matrix of a batch.
 
-    Columns that do not fit the width of a terminal are left out; None is that of a file.
+    Columns that do not fit the terminal's width are left out; the width of a file is None.
 
     Examples
     --------

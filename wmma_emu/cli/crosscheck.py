@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""``wmma-emu crosscheck``: a GPU against the emulator, bit for bit; out comes a report."""
+"""``wmma-emu crosscheck``: compare a GPU with the emulator, bit for bit, and write a report."""
 
 import os
 import re
@@ -24,15 +24,15 @@ _SUFFIXES = (".txt", ".json", ".html")
 _ALL = "."
 _INTERVAL = 0.2
 _DIFFERENT = 1
-"""The exit status where bits differ: a result, no wrong use."""
+"""The exit status if bits differ: a result, not an error."""
 
 
 def run(arguments: Namespace, terminal: Terminal) -> int:
-    """Run a campaign and write its report; returns the exit status, 1 if anything differs."""
+    """Run a campaign and write its report; return the exit status, 1 if anything differs."""
     count, per_group = _count("--count", arguments.count), _count("--per-group", arguments.per_group)
     if count is not None and per_group is not None:
         raise UsageError(
-            "--count and --per-group exclude each other: dot products of each instruction, or of each kind"
+            "--count and --per-group exclude each other; give the dot products of each instruction, or of each kind"
         )
     seed = _count("--seed", arguments.seed, least=0)
     workers = _count("--workers", arguments.workers, least=0)
@@ -54,7 +54,7 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
     except KeyboardInterrupt:
         line.clear()
         if arguments.state is not None:
-            say_on_stderr(f"interrupted; the same command goes on from {arguments.state}")
+            say_on_stderr(f"interrupted; the same command continues from {arguments.state}")
         raise
     finally:
         line.clear()
@@ -65,7 +65,7 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
 
 
 def _write(report: CampaignReport, arguments: Namespace, terminal: Terminal) -> None:
-    """Save the report and print it; a file that cannot be written after all does not keep the others back."""
+    """Save the report and print it; if one file cannot be written, the others are written first."""
     failed: OSError | None = None
     for path in arguments.report or ():
         try:
@@ -90,7 +90,7 @@ def _write(report: CampaignReport, arguments: Namespace, terminal: Terminal) -> 
 
 
 def _backend(arguments: Namespace) -> Backend | None:
-    """The GPU; or, to try a campaign out where there is none, the emulator itself as some chip."""
+    """Return None for the GPU, or, for a trial without a GPU, the emulator as the given chip."""
     if not arguments.dry_run:
         if arguments.arch is not None:
             _check_chip(arguments.arch)
@@ -99,12 +99,12 @@ def _backend(arguments: Namespace) -> Backend | None:
 
 
 def _check_chip(name: str) -> None:
-    """A GPU is what it is: --arch only makes sure of it."""
+    """Check that the GPU is the chip that --arch names."""
     from wmma_emu.gpu import device
 
     wanted, found = arch_of(name).name, device().arch
     if wanted != found:
-        raise UsageError(f"--arch {quoted(name)} is {wanted}, but the GPU here is {found}; leave --arch out")
+        raise UsageError(f"--arch {quoted(name)} is {wanted}, but this machine's GPU is {found}; omit --arch")
 
 
 def _count(option: str, given: str | None, least: int = 1) -> int | None:
@@ -119,13 +119,15 @@ def _count(option: str, given: str | None, least: int = 1) -> int | None:
             number: int = int(whole + fraction) * 10**zeros
             if number >= least:
                 return number
-    raise UsageError(f"{option} {quoted(given)} is no number from {least} on, as in {'1e9' if least else '0'}")
+    raise UsageError(f"{option} {quoted(given)} is not a number of at least {least}, as in {'1e9' if least else '0'}")
 
 
 def _check_report(path: str) -> None:
-    """Say at the beginning, not after hours, that a report cannot be written."""
+    """Reject a report that cannot be written, before the campaign runs for hours."""
     if path == STANDARD_OUTPUT:
-        raise UsageError("--report -: standard output has the report as text already; name a file, such as report.html")
+        raise UsageError(
+            "--report -: the report is printed on standard output as text anyway; name a file, such as report.html"
+        )
     if Path(path).suffix.lower() not in _SUFFIXES:
         raise UsageError(f"--report {quoted(path)} should end in {listed(_SUFFIXES, 'or')}")
     _check_file("--report", path)
@@ -134,17 +136,17 @@ def _check_report(path: str) -> None:
 def _check_file(option: str, path: str) -> None:
     file = Path(path)
     if path == STANDARD_OUTPUT:
-        raise UsageError(f"{option} -: it is read again later; name a file, such as campaign.json")
+        raise UsageError(f"{option} -: standard output cannot be read again later; name a file, such as campaign.json")
     if not path or file.is_dir():
         raise UsageError(f"{option} {quoted(path)} is a directory; name a file")
     if not file.absolute().parent.is_dir():
-        raise UsageError(f"{option} {quoted(path)}: there is no directory {quoted(str(file.parent))}")
+        raise UsageError(f"{option} {quoted(path)}: the directory {quoted(str(file.parent))} does not exist")
     if not os.access(file if file.exists() else file.absolute().parent, os.W_OK):
         raise UsageError(f"{option} {quoted(path)} cannot be written")
 
 
 def _show_progress(line: RewrittenLine, progress: CrosscheckProgress) -> None:
-    """Write how far it is: on a terminal in one line again and again, else once a minute."""
+    """Write the progress: on a terminal by rewriting one line, otherwise once a minute."""
     is_terminal = sys.stderr is not None and sys.stderr.isatty()
     if not line.is_due(_INTERVAL if is_terminal else 60.0):
         return

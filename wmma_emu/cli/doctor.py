@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""``wmma-emu doctor``: what is installed, and what each extra would add."""
+"""``wmma-emu doctor``: the installed versions, and the packages that each extra would add."""
 
 import platform
 import re
@@ -17,13 +17,13 @@ from wmma_emu.version import __version__
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
 _EXTRA = re.compile(r"extra\s*==\s*[\"']([^\"']+)[\"']")
 _OWN = re.compile(r"wmma[-_]emu\[([^\]]+)\]")
-"""An extra that asks for other extras of this package."""
+"""An extra that requires other extras of this package."""
 
 _NEEDED = ("numpy", "ml_dtypes")
 
 
 def run(arguments: Namespace, terminal: Terminal) -> None:
-    """Write what is installed."""
+    """Write the installed versions and the extras."""
     with writing(arguments, TEXT, "doctor.txt", terminal) as out:
         out.fields([
             ("wmma-emu", __version__),
@@ -34,12 +34,12 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
         out.line()
         extras = _extras()
         if not extras:
-            out.line("The package is not installed, but read from a folder; its extras are in pyproject.toml.")
+            out.line("The package is imported from a folder, not installed; pyproject.toml lists its extras.")
             return
         columns = (Column("extra"), Column("installed"), Column("missing"))
         out.lines(table_lines(columns, extras, out.width))
         out.line()
-        out.text(f"To add what is missing, {how_to_install('EXTRA')}; only what names an extra needs it.")
+        out.text(f"To add a missing package, {how_to_install('EXTRA')}; only features that name an extra need it.")
 
 
 def _version(name: str) -> str | None:
@@ -50,7 +50,7 @@ def _version(name: str) -> str | None:
 
 
 def _extras() -> list[list[str]]:
-    """List the extras of the package: the name of each, what is there of it, and what is missing."""
+    """List the extras of the package, each with its installed and its missing packages."""
     try:
         required = distribution("wmma-emu").requires or []
     except PackageNotFoundError:
@@ -74,7 +74,7 @@ def _extras() -> list[list[str]]:
 
 
 def _is_for_this_machine(requirement: str, extra: str) -> bool:
-    """Whether a marker holds here; without a library that reads markers, any is taken to."""
+    """Return whether a requirement's marker holds on this machine; True if `packaging` is not installed."""
     try:
         from packaging.requirements import Requirement
     except ImportError:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""``wmma-emu explain``: two files in; out comes why one element of their product has its bits, in words or drawn."""
+"""``wmma-emu explain``: explain the bits of one element of the product of two files, as text or as a picture."""
 
 import json
 from argparse import Namespace
@@ -22,13 +22,13 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
     """Explain one element of a product."""
     from_words(arguments, ("row", "col"), _numbers(" ".join(arguments.numbers)))
     if missing := [f"--{x}" for x in ("row", "col") if getattr(arguments, x) is None]:
-        raise UsageError(f"explain needs {' and '.join(missing)}: of an element of D, from 0")
+        raise UsageError(f"explain needs {' and '.join(missing)}: the position of an element of D, counted from 0")
     output = format_of(arguments.format, arguments.output, EXPLAIN_FORMATS)
     inputs_read = arguments.a, arguments.b, arguments.c, arguments.scale_a, arguments.scale_b
     file = output_of(arguments.output, output, EXPLAIN_FORMATS, "explained.html", inputs_read)
     step = None if arguments.step is None else check_number("--step", arguments.step, 1)
     if step is not None and output not in _DRAWN:
-        raise UsageError(f"--step {step} is of pictures; add --format svg or --format html")
+        raise UsageError(f"--step {step} applies only to pictures; add --format svg or --format html")
     chip = arch_of(DEFAULT_ARCH if arguments.arch is None else arguments.arch)
     inputs = read_inputs(arguments, chip)
     row, col = check_number("--row", arguments.row), check_number("--col", arguments.col)
@@ -47,7 +47,7 @@ def _numbers(text: str) -> list[str]:
     """Read ``3 5``, ``3,5`` and ``D[3][5]``."""
     found = ELEMENT.fullmatch(text)
     if found and found[1] not in "dD":
-        raise UsageError(f"{text[:80]!r} is no element of D, and these alone are explained")
+        raise UsageError(f"{text[:80]!r} is not an element of D; only elements of D can be explained")
     return ELEMENT.sub(r"\2\4 \3\5", text).replace(",", " ").split()
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""``wmma-emu explore`` and ``handout``: a page of all layouts to explore, and one of an instruction to print."""
+"""``wmma-emu explore`` and ``handout``: a page with all layouts, and a page of one instruction to print."""
 
 from argparse import Namespace
 from pathlib import Path
@@ -12,7 +12,7 @@ from wmma_emu.cli.terminal import Terminal
 
 
 def run(arguments: Namespace, terminal: Terminal) -> None:
-    """Write the page where it is asked for, open it if it is a file and that is wanted, and say where it is."""
+    """Write the page; if it is a file, open it in the browser unless --no-open is given, and print its path."""
     if arguments.command == "handout":
         found = one_instruction(arguments.words, arguments.arch)
         name, page = "handout", handout_page(found.instruction, chip_for(found.instruction, found.chip).name)

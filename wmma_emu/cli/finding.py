@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""``wmma-emu finding``: the kinds of findings, and all about one of them; no network is needed."""
+"""``wmma-emu finding``: the kinds of findings, and the description of one; no network is needed."""
 
 import re
 from argparse import Namespace
@@ -14,13 +14,13 @@ from wmma_emu.ptx.findings import CHECKS, KINDS, SANITIZER, address_of, kind_of_
 
 _COLUMNS = (Column("kind"), Column("severity"), Column("check"))
 _NUMBER_OF_A_FINDING = re.compile(r"-[0-9a-f]{10}\Z")
-"""Ends the identifier of a finding, which begins with its kind."""
+"""The end of a finding's identifier; its kind precedes it."""
 _WIDTH_OF_FILES = 100
 _MARGIN = "  "
 
 
 def run(arguments: Namespace, terminal: Terminal) -> None:
-    """List the kinds, or say what one of them means."""
+    """List the kinds, or explain one of them."""
     words = " ".join(arguments.kind).strip()
     with writing(arguments, TEXT, "finding.txt", terminal) as out:
         if not words:
@@ -35,7 +35,7 @@ def _kind(words: str) -> str:
     kind = kind_of_slug(slug)
     if kind is None:
         legal = ", ".join(KINDS)
-        raise UsageError(f"there is no kind of finding {words[:80]!r}; they are {legal}{did_you_mean(words, KINDS)}")
+        raise UsageError(f"{words[:80]!r} is not a kind of finding; the kinds are {legal}{did_you_mean(words, KINDS)}")
     return kind
 
 
@@ -43,11 +43,11 @@ def _list(terminal: Terminal) -> None:
     rows = [[kind, x.severity, x.check or "always"] for kind, x in KINDS.items()]
     terminal.lines(table_lines(_COLUMNS, rows, terminal.width))
     terminal.line()
-    terminal.text("wmma-emu finding KIND says what it means, with a kernel that has it, and how that is mended.")
+    terminal.text("wmma-emu finding KIND explains a kind, with a kernel that has it, and how to fix it.")
 
 
 def _page(kind: str, terminal: Terminal) -> None:
-    from wmma_emu.ptx.examples import FIRST_LINE, fix_of, shown_source  # here, because the list needs no kernel
+    from wmma_emu.ptx.examples import FIRST_LINE, fix_of, shown_source  # imported late: the list needs no kernel
     from wmma_emu.ptx.launch.silencing_comments import comment_of
 
     row = KINDS[kind]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""An explanation on a terminal that is narrower than its lines: every part stays whole where it can."""
+"""Line breaks for an explanation on a terminal narrower than its lines; parts are kept whole if possible."""
 
 import re
 import textwrap
@@ -10,13 +10,13 @@ _LABEL = re.compile(r" *\S+ {2,}")
 """A label and the gap before its text."""
 
 _BITS = re.compile(r" {2}(?=[+-] [01]+\.| {2}bits x 2\^)")
-"""Where the bits of a term begin, and their heading."""
+"""The start of a term's bits, and of their heading."""
 
 _PRODUCT = re.compile(r" {4}k=\d+ +0x\w+ x 0x\w+ = ")
-"""How a row of integer products begins; the next product in it comes after four spaces or more."""
+"""The start of a row of integer products; four or more spaces separate its products."""
 
 _ITEM_END = ",  "
-"""Ends an item of a listing; no other text has two spaces after a comma."""
+"""The end of an item of a listing; nothing else has two spaces after a comma."""
 
 _GLUE = "\N{NO-BREAK SPACE}"
 _GAP = 4
@@ -24,9 +24,9 @@ _NARROWEST_CUT = 8
 
 
 def fit(lines: list[str], width: int) -> Iterator[list[str]]:
-    r"""Fit text to a terminal: tables are laid out anew, listings break between items, paragraphs between words.
+    r"""Fit text to a terminal: tables get fewer columns, listings break between items, paragraphs between words.
 
-    What comes out are the lines of each paragraph.
+    Yield the lines of each paragraph.
 
     Examples
     --------
@@ -41,13 +41,13 @@ def fit(lines: list[str], width: int) -> Iterator[list[str]]:
 
 
 def _halved(lines: list[str], width: int) -> list[str]:
-    """Put the bits of all terms, and their heading, on lines of their own if one of them is too long."""
+    """Put the bits of all terms, and their heading, on separate lines if one line is too long."""
     found = [_BITS.search(line) for line in lines]
     halves = [line[x.end() :] for line, x in zip(lines, found, strict=True) if x]
     if all(len(line) <= width for line, x in zip(lines, found, strict=True) if x):
         return lines
     bar = max(half.find("|") for half in halves)
-    # Behind the bar there should be room for the bits that are cut.
+    # Leave space after the bar for the truncated bits.
     indent = " " * (6 if 6 + bar + 1 + _NARROWEST_CUT <= width else 2)
     out = []
     for line, x in zip(lines, found, strict=True):
@@ -56,7 +56,7 @@ def _halved(lines: list[str], width: int) -> list[str]:
 
 
 def _cut_folded(line: str, width: int, before: list[str]) -> list[str]:
-    """Continue bits that are cut, and too many, behind the bar."""
+    """Continue truncated bits that exceed the width on further lines, aligned after the bar."""
     start = line.find("|") + 1
     room = width - start
     if len(line) <= width or room < _GAP:
@@ -66,7 +66,7 @@ def _cut_folded(line: str, width: int, before: list[str]) -> list[str]:
 
 
 def _columns(lines: list[str], width: int) -> list[str]:
-    """Lay products of integers out in as many columns as fit, reading down first as before."""
+    """Arrange products of integers in as many columns as fit, in column-major order as before."""
     out: list[str] = []
     for is_product, group in groupby(lines, lambda line: bool(_PRODUCT.match(line))):
         rows = list(group)
@@ -83,7 +83,7 @@ def _columns(lines: list[str], width: int) -> list[str]:
 
 
 def _paragraphs(lines: list[str]) -> list[tuple[str, int]]:
-    """Join lines to the one that they continue: they begin where its text does, behind its label if it has one."""
+    """Join continuation lines to their first line: they are indented to its text, after its label if it has one."""
     joined: list[tuple[str, int]] = []
     for line in lines:
         indent = len(line) - len(line.lstrip())
@@ -102,7 +102,7 @@ def _wrapped(line: str, hang: int, width: int) -> list[str]:
     body = line[hang:]
     if _ITEM_END in body and max(map(len, body.split(_ITEM_END))) < width - hang:
         line = line[:hang] + _ITEM_END.join(x.replace(" ", _GLUE) for x in body.split(_ITEM_END))
-    # Where a hanging text would be a column of words, or a word would not fit, the indent is shallow.
+    # The indent is small if the hanging text would be a column of single words, or if a word would not fit.
     fits = 0 < hang <= width // 3 and max(map(len, body.split()), default=0) <= width - hang
     further = " " * (hang if fits else indent + 2)
     room = width - len(further)
@@ -112,6 +112,6 @@ def _wrapped(line: str, hang: int, width: int) -> list[str]:
 
 
 def _broken_at_dot(word: str, room: int) -> str:
-    """Break a mnemonic that is longer than a line before a dot; other words are left to break anywhere."""
+    """Break a mnemonic that is longer than a line before a dot; other words may break anywhere."""
     dot = word.rfind(".", 1, room + 1)
     return f"{word[:dot]} {word[dot:]}" if word[0].isalpha() and dot > 0 else word

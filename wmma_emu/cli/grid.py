@@ -18,13 +18,13 @@ _GAP = "   "
 _MARK = "*"
 
 Marked = Collection[tuple[int, int, int]]
-"""Elements that are pointed out: matrix, row, column."""
+"""The matrix, row and column of highlighted elements."""
 
 
 class Grid(NamedTuple):
-    """What is drawn: a cell for every register that the instruction reads, of the whole matrix or a part.
+    """A drawing of a matrix or a part of it, with a cell for every register that the instruction reads.
 
-    ``names`` is how cells are written: in full, or as short as it takes for a matrix to fit the terminal.
+    ``names`` is a key of `_NAMES`: the longest labels of cells with which the matrix fits the terminal.
     """
 
     layout: LaneMap
@@ -35,7 +35,7 @@ class Grid(NamedTuple):
     marked: Marked
 
     def facts(self) -> list[tuple[str, str]]:
-        """Say how a cell reads, by the first one; how the matrix goes on; what is marked."""
+        """Return an explanation of the first cell, and the rules by which the matrix continues."""
         return [("a cell", self._first()), *self.window.rules]
 
     def _first(self) -> str:
@@ -46,7 +46,7 @@ class Grid(NamedTuple):
         if self.names == "lane":
             rule = self.layout.formulas.one_line()["index"]
             shared = f"; the {count} that share a register make a cell" if count > 1 else ""
-            return f"{text}; the element is x[{rule}]{shared} (a wider terminal names it in the cells)"
+            return f"{text}; the element is x[{rule}]{shared} (a wider terminal shows it in the cells)"
         elements = f"element{'s' * (count > 1)} {span(cell.element, count)}".replace("-", " to ")
         if self.names == "register":
             elements = f"register {cell.register}: {elements}"
@@ -58,8 +58,8 @@ class Grid(NamedTuple):
     def lines(self) -> Iterator[Line]:
         """Draw the matrix.
 
-        What is wider than the terminal is split into panels of columns below each other; independent products
-        stand side by side as far as they fit.
+        A matrix wider than the terminal is split by columns into stacked panels; independent products are
+        drawn next to each other if they fit.
         """
         panels = [x for matrix in range(self.layout.num_matrices) for x in self._panels(matrix)]
         while panels:
@@ -71,7 +71,7 @@ class Grid(NamedTuple):
                 yield ()
 
     def fits(self) -> bool:
-        """Whether no matrix is split."""
+        """Return whether no matrix is split."""
         return self._label_width() + 1 + len(self._columns()) * (self._cell_width() + 1) <= self.room
 
     def _columns(self) -> range:
@@ -95,14 +95,14 @@ class Grid(NamedTuple):
         return _NAMES[self.names](cell) + _MARK * self._is_marked(cell)
 
     def _piece(self, cell: HeldCell, width: int) -> Styled:
-        """A cell in the colour of its lane; where some are marked, these alone."""
+        """Return a cell in the colour of its lane; if cells are marked, only these are coloured."""
         style = f"{INK} on {lane_colour(cell.lanes[0])}"
         if self.marked:
             style = f"bold {style}" if self._is_marked(cell) else ""
         return Styled(f"{self._text(cell):<{width}}", style)
 
-    def _panels(self, matrix: int) -> list["_Panel"]:
-        """Draw one matrix, in as many panels as the width asks for, of nearly equal sizes."""
+    def _panels(self, matrix: int) -> list["_GridPanel"]:
+        """Draw one matrix, in as many panels of nearly equal sizes as the width requires."""
         columns, label_width, width = self._columns(), self._label_width(), self._cell_width()
         most = max(1, (self.room - label_width - 1) // (width + 1))
         count = -(-len(columns) // most)
@@ -113,7 +113,7 @@ class Grid(NamedTuple):
             for i in range(0, len(columns), size)
         ]  # fmt: skip
 
-    def _panel(self, title: str, matrix: int, columns: range, label_width: int, width: int) -> "_Panel":
+    def _panel(self, title: str, matrix: int, columns: range, label_width: int, width: int) -> "_GridPanel":
         rows, cols = cell_size(self.layout)
         total = max(label_width + (width + 1) * len(columns) + 1, len(title))
         lines: list[Line] = [(Styled(f"{title:<{total}}", "heading"),)] if title else []
@@ -123,21 +123,21 @@ class Grid(NamedTuple):
         for row in self._rows():
             pieces = [x for col in columns for x in (Styled("|"), self._piece(self.cells[matrix, row, col], width))]
             lines.append((Styled(f"{span(row, rows):>{label_width}}", "label"), *pieces, Styled(end)))
-        return _Panel(lines, total)
+        return _GridPanel(lines, total)
 
 
-class _Panel(NamedTuple):
-    """A part of the picture that is not torn apart: lines of one length."""
+class _GridPanel(NamedTuple):
+    """An unbroken part of the drawing: lines of equal length."""
 
     lines: list[Line]
     width: int
 
 
 def grid_of(layout: LaneMap, width: int | None, marked: Marked = (), at: tuple[int, int] = (0, 0)) -> Grid:
-    """Draw a matrix, or of four warps' matrix the part around the element ``at``; ``marked`` are pointed out.
+    """Draw a matrix, or the part of a warpgroup's matrix around the element ``at``; ``marked`` is highlighted.
 
-    Where the full names of cells do not fit the width, shorter ones are taken, down to the numbers of the lanes, before
-    the matrix is split; in a file, whose width is None, all is written in full.
+    If the full labels of cells do not fit the width, shorter ones are used, down to lane numbers, before the matrix is
+    split; in a file, whose width is None, labels are never shortened.
 
     Examples
     --------
@@ -152,11 +152,11 @@ def grid_of(layout: LaneMap, width: int | None, marked: Marked = (), at: tuple[i
     window = Viewport.of(layout, 0, at)
     cells = {(x.matrix, x.row, x.col): x for x in cells_of_matrix(layout, *window.ranges)}
     grids = [Grid(layout, window, x, cells, width or _WIDTH_OF_FILES, marked) for x in _NAMES]
-    return next((x for x in grids if x.fits() and _is_told(x)), grids[0]) if width else grids[0]
+    return next((x for x in grids if x.fits() and _names_elements(x)), grids[0]) if width else grids[0]
 
 
-def _is_told(grid: Grid) -> bool:
-    """Whether a cell, or a rule beside it, names the element too."""
+def _names_elements(grid: Grid) -> bool:
+    """Return whether the cells, or the rule above the drawing, name the elements too."""
     try:
         return grid.names != "lane" or bool(grid.layout.formulas)
     except FragmentMismatchError:
@@ -172,10 +172,10 @@ _NAMES: dict[str, Callable[[HeldCell], str]] = {
     "register": lambda cell: f"{_lanes(cell)}:{cell.register}",
     "lane": _lanes,
 }
-"""How cells are written, from the longest to the shortest."""
+"""The functions that label cells, from the longest labels to the shortest."""
 
 
-def _side_by_side(panels: list[_Panel]) -> Iterator[Line]:
+def _side_by_side(panels: list[_GridPanel]) -> Iterator[Line]:
     for lines in zip(*(x.lines for x in panels), strict=True):
         *before, last = lines
         padded = [piece for line in before for piece in (*line, Styled(_GAP))]

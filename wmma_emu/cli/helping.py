@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""``wmma-emu`` by itself, ``wmma-emu help`` and ``wmma-emu --help``: what there is; and ``wmma-emu version``."""
+"""``wmma-emu`` without arguments, ``wmma-emu help``, ``wmma-emu --help`` and ``wmma-emu version``."""
 
 import shutil
 import textwrap
@@ -13,16 +13,16 @@ from wmma_emu.version import __version__
 _FIRST = (
     ("wmma-emu explore", "which lane holds which element, as a page for a browser"),
     ("wmma-emu layout m16n8k16.f32.f16.f16.f32 A", "the same in the terminal, of one operand"),
-    ("wmma-emu list fp8 h100", "instructions by what they have"),
+    ("wmma-emu list fp8 h100", "the instructions that match all words"),
     ("wmma-emu gemm A.npy B.npy --arch a100", "a product with a chip's bits"),
-    ("wmma-emu compare a100 h100", "in what two chips differ"),
-    ("wmma-emu ptx run kernel.cu --grid 4 --block 256 --arg y.npy=x.npy", "what is wrong with a kernel, with no GPU"),
+    ("wmma-emu compare a100 h100", "the differences between two chips"),
+    ("wmma-emu ptx run kernel.cu --grid 4 --block 256 --arg y.npy=x.npy", "the errors of a kernel, without a GPU"),
 )
-"""What a newcomer may try, and what it is."""
+"""Commands for a first try, and their meanings."""
 
 
 def run(arguments: Namespace, terminal: Terminal) -> None:
-    """Write the help, in short, or with every command and its examples; or the version."""
+    """Write the short help, the full help with all commands and examples, or the version."""
     if arguments.command == "version":
         terminal.line(f"wmma-emu {__version__}")
         return
@@ -39,4 +39,4 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
     listed = f"Commands: {', '.join(COMMANDS)}."
     for line in textwrap.wrap(listed, width, subsequent_indent="  ", break_on_hyphens=False):
         terminal.line(line)
-    terminal.line("wmma-emu help COMMAND tells all about one; wmma-emu --help has more examples.")
+    terminal.line("wmma-emu help COMMAND describes one; wmma-emu --help has more examples.")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The operands of a product from files: what `gemm` and `explain` read, and in which formats."""
+"""The operands of a product from files: the matrices that `gemm` and `explain` read, and their formats."""
 
 from argparse import Namespace
 from typing import Any, NamedTuple
@@ -15,11 +15,11 @@ from wmma_emu.formats.dtypes import dtype_of, reinterpret_void
 from wmma_emu.instructions import INSTRUCTIONS, Arch
 
 BASELINE = "fma.f32"
-"""The CUDA-core baseline, which is no row of the table of instructions."""
+"""The CUDA-core baseline, which is not in the table of instructions."""
 
 
 class Inputs(NamedTuple):
-    """What is multiplied: matrices, the formats that were named for them, and block scales."""
+    """The operands of a product: matrices, the formats that were named for them, and block scales."""
 
     a: NDArray[Any]
     b: NDArray[Any]
@@ -47,7 +47,7 @@ def read_inputs(arguments: Namespace, chip: Arch) -> Inputs:
 
 
 def _scale(path: str | None) -> NDArray[Any] | None:
-    """Read block scales; elements that NumPy saved without their format are taken as patterns."""
+    """Read block scales; elements that NumPy saved without their format are read as bit patterns."""
     if path is None:
         return None
     scales, _ = read_matrix(path)
@@ -57,13 +57,13 @@ def _scale(path: str | None) -> NDArray[Any] | None:
 def _operand(path: str, option: str, named: str | None, in_instruction: str, anything_goes: bool) -> NDArray[Any]:
     matrix, in_file = read_matrix(path)
     if matrix.dtype.kind == "V":
-        # f16 and integers keep their dtype in a file: an instruction of those cannot mean void elements.
+        # Files of f16 and integers keep their dtype, so void elements never belong to an instruction of these formats.
         implied = in_instruction if in_instruction and dtype_of(in_instruction).isbuiltin != 1 else None
         name = in_file or named or implied
         if name is None:
             width = matrix.dtype.itemsize
             fitting = "bf16" if width == 2 else "e4m3, s4 or u4" if width == 1 else ""
-            fix = f"name it: {option} {fitting}" if option and fitting else "save it as a dtype of NumPy"
+            fix = f"name it: {option} {fitting}" if option and fitting else "save it with a NumPy dtype"
             raise UsageError(f"{path}: the file does not say the format of its {width}-byte elements; {fix}")
         try:
             return reinterpret_void(matrix, name)
@@ -71,5 +71,5 @@ def _operand(path: str, option: str, named: str | None, in_instruction: str, any
             raise UsageError(f"{path}: {error}") from None
     if named is None and not anything_goes and matrix.dtype.kind == "u" and matrix.dtype.itemsize > 1:
         fitting = {2: "bf16 or f16", 4: "tf32"}.get(matrix.dtype.itemsize, "f64")
-        raise UsageError(f"{path}: {matrix.dtype} elements are raw bits of a format; name it: {option} {fitting}")
+        raise UsageError(f"{path}: {matrix.dtype} elements are the raw bits of a format; name it: {option} {fitting}")
     return matrix

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: MIT
-"""``wmma-emu layout``: where the elements of an operand live: drawn, as a list, or as functions in C and Python."""
+"""``wmma-emu layout``: the layout of an operand, as a drawing, a list, or functions in C and Python."""
 
 import sys
 from argparse import Namespace
 from typing import TYPE_CHECKING, NamedTuple
 
-from wmma_emu.cli.choices import LAYOUT_FORMATS, PLACE_FORMATS
+from wmma_emu.cli.choices import LAYOUT_FORMATS, POSITION_FORMATS
 from wmma_emu.cli.files import write_file
 from wmma_emu.cli.grid import grid_of
 from wmma_emu.cli.operand import Selection, asked_for, selections_of
 from wmma_emu.cli.output import check_pipe, format_of, output_of, writing
-from wmma_emu.cli.places import Held, places_of_lanes, write_places
+from wmma_emu.cli.positions import OperandPositions, positions_of_lanes, write_positions
 from wmma_emu.cli.scales import run_scales, scales_of
 from wmma_emu.cli.terminal import Terminal
 from wmma_emu.cli.usage import UsageError, check_choice
@@ -26,15 +26,15 @@ _DRAWN = ("grid", "html", *_PICTURES)
 _WRITTEN = ("cute", "c", "python")
 
 
-class _Asked(NamedTuple):
-    """What is pointed out: what belongs to all that are given."""
+class _Highlight(NamedTuple):
+    """The highlighted elements: those in the given lane, in the given register, and at the given position."""
 
     lane: int | None
     register: int | None
     element: tuple[int, int] | None
 
     def focus(self, selection: Selection) -> "Focus | None":
-        """The elements; None if nothing is pointed out."""
+        """Return the highlighted elements; None if nothing is highlighted."""
         if self == (None, None, None):
             return None
         from wmma_emu.viz.operands.focus import focus_on
@@ -57,7 +57,7 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
     if len(selections) > 1:
         _check_options_of_several(arguments, output)
     if output == "png":
-        _write_png(selections[0], _asked(arguments, selections[0]), view, file)
+        _write_png(selections[0], _highlight(arguments, selections[0]), view, file)
         return
     with writing(arguments, LAYOUT_FORMATS, "layout.svg", terminal) as out:
         _write(arguments, selections, output, view, out)
@@ -66,12 +66,15 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
 def _write(
     arguments: Namespace, selections: list[Selection], output: str, view: str | None, terminal: Terminal
 ) -> None:
-    asked = [_asked(arguments, x) for x in selections]
+    asked = [_highlight(arguments, x) for x in selections]
     if len(selections) == 1:
         _write_one(selections[0], asked[0], output, view, terminal)
-    elif output in PLACE_FORMATS:
-        held = [Held(x, places_of_lanes(x.layout, _lanes(x, y))) for x, y in zip(selections, asked, strict=True)]
-        write_places(held, lambda x: x.name, output, terminal, named=True)
+    elif output in POSITION_FORMATS:
+        held = [
+            OperandPositions(x, positions_of_lanes(x.layout, _lanes(x, y)))
+            for x, y in zip(selections, asked, strict=True)
+        ]
+        write_positions(held, lambda x: x.name, output, terminal, named=True)
     elif output == "html":
         from wmma_emu.viz.picture import page
 
@@ -82,12 +85,12 @@ def _write(
             if number and output != "cute":
                 terminal.line()
             if number and output == "grid" and selection.repeats(selections[number - 1]):
-                terminal.line(f"{selection.name} is held as {selections[number - 1].name} is.")
+                terminal.line(f"{selection.name} has the same layout as {selections[number - 1].name}.")
                 continue
             _write_one(selection, at, output, view, terminal)
 
 
-def _write_png(selection: Selection, asked: _Asked, view: str | None, path: str | None) -> None:
+def _write_png(selection: Selection, asked: _Highlight, view: str | None, path: str | None) -> None:
     if path is None:
         check_pipe("a PNG", "layout.png")
     png = _pictures(selection, asked, view or "matrix")[0].png()
@@ -97,47 +100,50 @@ def _write_png(selection: Selection, asked: _Asked, view: str | None, path: str 
         write_file(path, lambda file: file.write(png))
 
 
-def _lanes(selection: Selection, asked: _Asked) -> range:
+def _lanes(selection: Selection, asked: _Highlight) -> range:
     return range(selection.layout.num_lanes) if asked.lane is None else range(asked.lane, asked.lane + 1)
 
 
 def _check_options_of_several(arguments: Namespace, output: str) -> None:
     for name in ("register", "row"):
         if getattr(arguments, name) is not None:
-            raise UsageError(f"--{name}: of which operand? Name one behind the instruction, as in A")
+            raise UsageError(f"--{name} requires one operand; name it after the instruction, as in A")
     if output in _PICTURES:
-        raise UsageError("a picture is of one operand; name it behind the instruction, as in A; or add --format html")
+        raise UsageError("a picture shows one operand; name it after the instruction, as in A, or add --format html")
 
 
 def _check_options(arguments: Namespace, output: str) -> None:
     if (arguments.row is None) != (arguments.col is None):
         given, missing = ("row", "col") if arguments.col is None else ("col", "row")
-        raise UsageError(f"--{given} {getattr(arguments, given)[:80]} is half of an element; give --{missing} too")
+        raise UsageError(
+            f"--{given} {getattr(arguments, given)[:80]} is only half of an element's position; add --{missing}"
+        )
     if output not in _DRAWN:
-        drawn = "is of what is drawn; add --format grid, svg or html"
+        drawn = "applies only to drawings; add --format grid, svg or html"
         if arguments.view is not None:
             raise UsageError(f"--view {arguments.view} {drawn}, not {output}")
         if arguments.register is not None:
             raise UsageError(f"--register {drawn}, not {output}; wmma-emu what lists a register's elements")
         if arguments.row is not None:
-            raise UsageError(f"--row and --col point out an element; add --format grid, svg or html, not {output}; "
-                             "wmma-emu where lists its places")  # fmt: skip
+            raise UsageError(f"--row and --col highlight an element of a drawing; add --format grid, svg or html, "
+                             f"not {output}; "
+                             "wmma-emu where lists the registers that hold it")  # fmt: skip
     if output in _WRITTEN and arguments.lane is not None:
-        raise UsageError(f"--lane: functions in {output} are of all lanes; leave it out, or take another --format")
+        raise UsageError(f"--lane: functions in {output} cover all lanes; omit it, or choose another --format")
 
 
-def _asked(arguments: Namespace, selection: Selection) -> _Asked:
+def _highlight(arguments: Namespace, selection: Selection) -> _Highlight:
     lane = None if arguments.lane is None else selection.lane_of(arguments)
     register = None if arguments.register is None else selection.register_of(arguments)
-    return _Asked(lane, register, None if arguments.row is None else selection.element_of(arguments))
+    return _Highlight(lane, register, None if arguments.row is None else selection.element_of(arguments))
 
 
-def _write_one(selection: Selection, asked: _Asked, output: str, view: str | None, terminal: Terminal) -> None:
+def _write_one(selection: Selection, asked: _Highlight, output: str, view: str | None, terminal: Terminal) -> None:
     if output == "grid":
         _draw(selection, asked, view or ("matrix" if asked.lane is None else "registers"), terminal)
     elif output in _WRITTEN:
         terminal.raw(_written(selection, output))
-    elif output in PLACE_FORMATS:
+    elif output in POSITION_FORMATS:
         _list(selection, asked, output, terminal)
     else:
         terminal.raw(_picture(selection, asked, output, view))
@@ -152,8 +158,8 @@ def _written(selection: Selection, output: str) -> str:
     return f"{selection.name}  {cute}{threads}\n"
 
 
-def _draw(selection: Selection, asked: _Asked, view: str, terminal: Terminal) -> None:
-    """Draw in text: the matrix, all registers, or, as a list, those of a lane."""
+def _draw(selection: Selection, asked: _Highlight, view: str, terminal: Terminal) -> None:
+    """Draw the matrix or all registers as text; list the registers of a lane."""
     if view == "registers" and asked.lane is not None:
         _list(selection, asked, "grid", terminal)
         return
@@ -174,19 +180,19 @@ def _draw(selection: Selection, asked: _Asked, view: str, terminal: Terminal) ->
     terminal.lines(register_lines(layout, window, terminal.width, held))
 
 
-def _list(selection: Selection, asked: _Asked, output: str, terminal: Terminal) -> None:
+def _list(selection: Selection, asked: _Highlight, output: str, terminal: Terminal) -> None:
     layout = selection.layout
-    in_short = output == "grid" and layout.element_bits == 1  # a line for each of 128 bits says nothing more
+    in_short = output == "grid" and layout.element_bits == 1  # a line for each of 128 bits adds nothing
     size = cell_size(layout) if in_short else (1, 1)
     subject = selection.name if asked.lane is None else f"Lane {asked.lane} of {selection.name}"
-    places = places_of_lanes(layout, _lanes(selection, asked), asked.register, size)
+    positions = positions_of_lanes(layout, _lanes(selection, asked), asked.register, size)
     if asked.element is not None and (focus := asked.focus(selection)):
         held, count = focus.held, size[0] * size[1]
-        places = [x for x in places if held[x.element : x.element + count, x.lane].any()]
-    write_places([Held(selection, places)], lambda _: subject, output, terminal)
+        positions = [x for x in positions if held[x.element : x.element + count, x.lane].any()]
+    write_positions([OperandPositions(selection, positions)], lambda _: subject, output, terminal)
 
 
-def _picture(selection: Selection, asked: _Asked, output: str, view: str | None) -> str:
+def _picture(selection: Selection, asked: _Highlight, output: str, view: str | None) -> str:
     from wmma_emu.viz.picture import page
 
     pictures = _pictures(selection, asked, "matrix" if view is None and output != "html" else view)
@@ -195,7 +201,7 @@ def _picture(selection: Selection, asked: _Asked, output: str, view: str | None)
     return page(pictures[0].title, "\n".join(f"<figure>{x}</figure>" for x in pictures))
 
 
-def _pictures(selection: Selection, asked: _Asked, view: str | None) -> "list[Picture]":
+def _pictures(selection: Selection, asked: _Highlight, view: str | None) -> "list[Picture]":
     from wmma_emu.viz.operands.matrix_view import draw_matrix
     from wmma_emu.viz.operands.register_view import draw_registers
 

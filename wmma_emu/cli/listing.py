@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""``wmma-emu list``: the instructions that have everything asked for."""
+"""``wmma-emu list``: the instructions that match all words and filters."""
 
 from argparse import Namespace
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
 
 
 def write_rows(rows: Sequence[Instruction], chip: Arch | None, output: str, terminal: Terminal) -> None:
-    """Write instructions for people or for programs; on a chip, with how well their arithmetic is known."""
+    """Write instructions for people or for programs; with a chip, add how well their arithmetic is known."""
     if output in ("csv", "json"):
         keys = list(_record(next(iter(INSTRUCTIONS.values())), None))
         keys += ["arithmetic", "lowerings"] if chip else []
@@ -43,7 +43,7 @@ def write_rows(rows: Sequence[Instruction], chip: Arch | None, output: str, term
         terminal.lines(table)
         terminal.line()
         if len(table[0]) < len(columns):
-            terminal.text("Columns are left out for want of width; --format csv has everything.")
+            terminal.text("Some columns do not fit the terminal and are left out; --format csv writes all.")
     for text in _summary(groups, chip):
         terminal.text(text)
 
@@ -66,7 +66,7 @@ def _filtered(arguments: Namespace) -> tuple[tuple[Instruction, ...], Arch | Non
 
 
 def _of_shape(rows: Sequence[Instruction], given: str) -> tuple[Instruction, ...]:
-    """Choose those of a shape; of `wgmma` with N for every n."""
+    """Select the instructions of a shape; in a shape of `wgmma`, N matches every n."""
     every = list(INSTRUCTIONS.values())
     shapes, short = [row.shape for row in every], [_shape(group) for group in grouped(every)]
     shape = check_choice("--shape", shape_of(given), (*shapes, *short), short)
@@ -88,7 +88,7 @@ def _shape(group: Sequence[Instruction]) -> str:
 
 
 def n_range(group: Sequence[Instruction]) -> str:
-    """Say which n there are, in runs of one step.
+    """Describe the values of n as runs of equal steps.
 
     Examples
     --------
@@ -123,7 +123,7 @@ def _record(row: Instruction, chip: Arch | None) -> Record:
 def _cells(group: Sequence[Instruction], chip: Arch | None) -> list[str]:
     row = group[0]
     registers = [str(row.registers(x)) for x in OPERANDS]
-    if len(group) > 1:  # C and D: a number of registers that grows with n
+    if len(group) > 1:  # the number of registers of C and D grows with n
         registers = [
             x if y in "ab" else f"N/{row.n // row.registers(y)}" for x, y in zip(registers, OPERANDS, strict=True)
         ]
@@ -146,24 +146,24 @@ def _status(row: Instruction, chip: Arch) -> str:
 
 
 def _chips(archs: Sequence[str]) -> str:
-    """Chips in short: ``sm_80+`` is sm_80 and every later one."""
+    """Shorten a list of chips: ``sm_80+`` is sm_80 and every later one."""
     names = list(ARCHS)
     later = names[names.index(archs[0]) :]
     return f"{archs[0]}+" if list(archs) == later and len(later) > 1 else " ".join(archs)
 
 
 def _summary(groups: Sequence[Sequence[Instruction]], chip: Arch | None) -> list[str]:
-    place = f" on {chip} ({chip.generation})" if chip else ""
+    where = f" on {chip} ({chip.generation})" if chip else ""
     if not groups:
-        return [f"no instruction{place} has all of that; leave a filter out"]
+        return [f"no instruction{where} matches all filters; remove one"]
     count = sum(len(group) for group in groups)
     lines = [
-        f"{count} instruction{'s' * (count > 1)}{place}.",
-        "Registers are those of a lane, of A, B, C and D. Types, in names too, are in the order D, A, B, C.",
+        f"{count} instruction{'s' * (count > 1)}{where}.",
+        "Registers are counted per lane, for A, B, C and D. Types are in the order D, A, B, C, also in names.",
     ]
     rows = [group[0] for group in groups]
     if any(row.is_block_scaled for row in rows):
-        lines.append("The fifth type is that of block scales, which have a register of A and one of B more.")
+        lines.append("The fifth type is the format of the block scales, which take one more register each for A and B.")
     shown = {text for text in (_chips(row.archs) for row in rows) if text.endswith("+")}
     if shown:
         first = min(shown, key=lambda text: list(ARCHS).index(text[:-1]))
@@ -177,5 +177,5 @@ def _summary(groups: Sequence[Sequence[Instruction]], chip: Arch | None) -> list
         for text, types in ranges.items()
     ]
     if any(row.is_warpgroup for row in rows):
-        lines.append("wgmma has its B in shared memory, and may have its A there too; its C has the type of D.")
+        lines.append("wgmma reads B from shared memory, and A from registers or shared memory; C has the type of D.")
     return lines

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Matrices in ``.npy`` files, or on standard input and output: read without unpickling anything, written whole."""
+"""Matrices in ``.npy`` files, or on standard input and output: read without unpickling, written whole or not at all."""
 
 import ast
 import io
@@ -26,7 +26,7 @@ _MOST_AXES = 32
 _LARGEST_SIZE = 2**62
 
 E5M2_DESCR = "<f1"
-"""What NumPy writes for ml_dtypes.float8_e5m2, and cannot read back."""
+"""The dtype string that NumPy writes for ml_dtypes.float8_e5m2, and cannot read back."""
 
 
 class _Header(NamedTuple):
@@ -40,8 +40,8 @@ class _Header(NamedTuple):
 def read_matrix(path: str) -> tuple[NDArray[Any], str | None]:
     """Map a ``.npy`` file into memory, read-only; ``-`` is standard input, which is read to its end.
 
-    Elements of ml_dtypes formats are void: the file does not say which format they have, but for ``"e5m2"``, which is
-    returned beside the array.
+    Elements of ml_dtypes formats are void: the file does not name their format, except ``"e5m2"``, which is returned as
+    the second value.
     """
     check_name(path, "one to read, such as A.npy")
     if path == _STANDARD:
@@ -62,7 +62,7 @@ def read_matrix(path: str) -> tuple[NDArray[Any], str | None]:
 def _from_standard_input() -> tuple[NDArray[Any], str | None]:
     stream = getattr(sys.stdin, "buffer", None)
     if stream is None or sys.stdin.isatty():
-        raise UsageError("- is standard input, and nothing is piped into it; name a file, such as A.npy")
+        raise UsageError("- is standard input, but nothing is piped into it; name a file, such as A.npy")
     data = stream.read()
     file = io.BytesIO(data)
     header = _read_header("standard input", file, len(data))
@@ -71,7 +71,7 @@ def _from_standard_input() -> tuple[NDArray[Any], str | None]:
 
 
 def _without_waiting(path: str, flags: int) -> int:
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))  # a named pipe would wait for its writer
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))  # without it, a named pipe blocks until it is written
 
 
 def _map(file: BinaryIO, header: _Header) -> NDArray[Any]:
@@ -81,7 +81,7 @@ def _map(file: BinaryIO, header: _Header) -> NDArray[Any]:
 
 
 def _read_header(path: str, file: BinaryIO, size: int) -> _Header:
-    """Parse what `numpy.lib.format` describes, and check that the elements are there."""
+    """Parse the header that `numpy.lib.format` defines, and check that the file contains all elements."""
     damaged = f"{path}: not a whole .npy file"
     start = file.read(8)
     if not start:
@@ -105,7 +105,7 @@ def _read_header(path: str, file: BinaryIO, size: int) -> _Header:
         raise UsageError(f"{damaged}: its header cannot be read") from None
     dtype = _dtype(path, descr)
     if type(fortran_order) is not bool:
-        raise UsageError(f"{damaged}: its fortran_order is {fortran_order!r:.80}, neither True nor False")
+        raise UsageError(f"{damaged}: its fortran_order is {fortran_order!r:.80}, not True or False")
     if type(shape) is not tuple or not all(type(x) is int and 0 <= x <= _LARGEST_SIZE for x in shape):
         raise UsageError(f"{damaged}: its shape is {shape!r:.80}")
     if len(shape) > _MOST_AXES:
@@ -113,7 +113,7 @@ def _read_header(path: str, file: BinaryIO, size: int) -> _Header:
     count = dtype.itemsize * math.prod(shape)
     present = size - file.tell()
     if present < count:
-        raise UsageError(f"{damaged}: shape {shape} of {dtype} takes {count} bytes, {present} are there")
+        raise UsageError(f"{damaged}: shape {shape} of {dtype} takes {count} bytes, but the file has {present}")
     if max(dtype.itemsize, 1) * math.prod(x or 1 for x in shape) > _LARGEST_SIZE:
         raise UsageError(f"{path}: shape {shape!r:.80} is empty, with axes too long for any array")
     return _Header(dtype, descr == E5M2_DESCR, "F" if fortran_order else "C", shape, file.tell())
@@ -124,7 +124,7 @@ def _dtype(path: str, descr: object) -> np.dtype[Any]:
         return np.dtype("V1")
     try:
         if not isinstance(descr, (list, tuple)) and not (isinstance(descr, str) and descr.isprintable()):
-            raise TypeError  # NumPy takes None for float64, and a control character for the number of a type
+            raise TypeError  # NumPy reads None as float64, and a control character as a type number
         dtype: np.dtype[Any] = np.dtype(descr)
     except (TypeError, ValueError, SyntaxError):
         raise UsageError(f"{path}: NumPy has no dtype {descr!r:.80}") from None
@@ -142,5 +142,5 @@ def write_matrix(path: str, matrix: NDArray[Any]) -> None:
         np.save(SimpleNamespace(write=sys.stdout.buffer.write), matrix, allow_pickle=False)
         sys.stdout.buffer.flush()
         return
-    # A file that NumPy knows it writes itself, and then it says of a full disk only how much of the matrix there is.
+    # NumPy writes real files itself, and its message for a full disk only reports how much of the matrix was written.
     write_file(path, lambda file: np.save(SimpleNamespace(write=file.write), matrix, allow_pickle=False))

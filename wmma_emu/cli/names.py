@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What people type for an instruction: a mnemonic, machine code, a fragment, or words that it has."""
+"""Users' names of instructions: a mnemonic, machine code, a fragment, or words that an instruction matches."""
 
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -20,28 +20,28 @@ if TYPE_CHECKING:
 _MOST_LINES = 12
 
 _TENSOR_NAMES = (
-    "have no rows in the list: each is named in full, by kind, sizes and formats, as in "
-    "tcgen05.mma.cta_group::1.kind::f16.m128n256k16.f32.f16.f16, which show, handout and the explorer take; "
+    "are not in the list: name one in full, by kind, sizes and formats, as in "
+    "tcgen05.mma.cta_group::1.kind::f16.m128n256k16.f32.f16.f16, which show, handout and the explorer accept; "
     "wmma_emu.tcgen05 executes them"
 )
-"""What is said of instructions whose operands are in tensor memory: they are made by rules and are no rows."""
+"""The message about instructions of tensor memory, which are made by rules and are not in the table."""
 
 
 class Named(NamedTuple):
-    """The rows that words mean, all at once; a chip and an operand if they name them."""
+    """The instructions that words name, with the chip and the operand if the words name these."""
 
     rows: tuple[Instruction, ...]
     chip: Arch | None = None
     operand: str | None = None
     likeliest: bool = False
-    """Whether the first row is meant where one is: the words are another name of it."""
+    """Whether the first instruction is meant if only one can be: the words are another name of it."""
     note: str = ""
 
 
 def named(words: Sequence[str], arch: str | Arch | None = None) -> Named:
-    """Find what words mean: a mnemonic, machine code, a CuTe atom, a fragment, or words that instructions have.
+    """Find the instructions that words name: by mnemonic, machine code, CuTe atom, fragment, or matching words.
 
-    Blanks may stand within a word too. A chip and a family may be among them; ``arch`` is a chip that must have it.
+    Words may contain spaces, and may include a chip and a family; ``arch`` is a chip that must support them.
 
     Examples
     --------
@@ -53,10 +53,10 @@ def named(words: Sequence[str], arch: str | Arch | None = None) -> Named:
     chip = None if arch is None else arch_of(arch)
     text = " ".join(words)
     if text.strip() and set(text.casefold().split()) <= set(FAMILY_NAMES["tcgen05.mma"]):
-        raise UsageError(f"{text.strip()!r} is many instructions that {_TENSOR_NAMES}")
+        raise UsageError(f"{text.strip()!r} names many instructions, which {_TENSOR_NAMES}")
     if _is_mnemonic(text):
         return Named((lookup(text, chip),), chip)
-    from wmma_emu.instructions.notation import meaning_of  # here, because a mnemonic is what is mostly typed
+    from wmma_emu.instructions.notation import meaning_of  # imported late: users mostly type a mnemonic
 
     try:
         found = meaning_of(text, chip)
@@ -73,18 +73,18 @@ def named(words: Sequence[str], arch: str | Arch | None = None) -> Named:
     except UnsupportedInstructionError:
         for word in query.rest:
             if why := why_not(word.casefold()):
-                raise UsageError(f"{word[:80]!r} is a chip without a row: {why}") from None
+                raise UsageError(f"{word[:80]!r} is a chip that is not modelled: {why}") from None
         raise
     if not rows:
         elsewhere = {arch for row in (_with_rest(query, None, text) if chip else ()) for arch in row.archs}
-        fix = first_chip([x for x in ARCHS if x in elsewhere], ARCHS) if elsewhere else "leave a word out"
-        place = f" on {chip} ({chip.generation})" if chip else ""
-        raise UsageError(f"no instruction{place} has all of {text[:80]!r}; {fix}")
+        fix = first_chip([x for x in ARCHS if x in elsewhere], ARCHS) if elsewhere else "remove a word"
+        where = f" on {chip} ({chip.generation})" if chip else ""
+        raise UsageError(f"no instruction{where} matches all words of {text[:80]!r}; {fix}")
     return Named(rows, chip)
 
 
 def _is_mnemonic(text: str) -> bool:
-    """Whether a text is a mnemonic as it is, on whichever chip; or nothing at all, which is refused as one."""
+    """Return whether a string is a mnemonic of any chip, or empty (an empty string is rejected as a mnemonic)."""
     try:
         return lookup(text) is not None
     except UnsupportedInstructionError:
@@ -92,31 +92,31 @@ def _is_mnemonic(text: str) -> bool:
 
 
 def _only_chip(found: "Meaning") -> Arch | None:
-    """The chip that a text means where the default one has none of what it means."""
+    """Return the chip that the words imply, or None if the default chip supports the instruction."""
     return None if DEFAULT_ARCH in found.instruction.archs else arch_of(str(found.arch))
 
 
 def _with_rest(query: Query, chip: Arch | None, text: str) -> tuple[Instruction, ...]:
-    """Choose the rows that have the words that are no family and no chip."""
+    """Select the instructions that match the words other than family and chip."""
     rows = tuple(x for x in query.rows if chip is None or chip.name in x.archs)
     if not query.rest:
         if query.chip is None and not query.is_narrowed:
-            raise UnsupportedInstructionError(f"{text[:80]!r} names no instruction")
+            raise UnsupportedInstructionError(f"{text[:80]!r} does not name an instruction")
         return rows
     found = _meant(" ".join(query.rest), chip)
     return tuple(x for x in found if x.is_tensor or x in rows) if query.is_narrowed else found
 
 
-class One(NamedTuple):
-    """The row that words mean; the chip and the operand, if they name them."""
+class OneInstruction(NamedTuple):
+    """The instruction that words name, with the chip and the operand if the words name these."""
 
     instruction: Instruction
     chip: Arch | None
     operand: str | None
 
 
-def one_instruction(words: Sequence[str], arch: str | Arch | None = None) -> One:
-    """Find the one row that words mean; where several have all that is said, the lines of the error list them.
+def one_instruction(words: Sequence[str], arch: str | Arch | None = None) -> OneInstruction:
+    """Find the one instruction that words name; if several match, the lines of the error list them.
 
     Examples
     --------
@@ -125,12 +125,12 @@ def one_instruction(words: Sequence[str], arch: str | Arch | None = None) -> One
     """
     found = named(words, arch)
     if len(found.rows) == 1 or found.likeliest:
-        return One(found.rows[0], found.chip, found.operand)
+        return OneInstruction(found.rows[0], found.chip, found.operand)
     raise SeveralError("\n".join(_choice(" ".join(words), found.rows)))
 
 
 def chip_for(row: Instruction, chip: Arch | None) -> Arch:
-    """Choose the chip where none is named: the default one, or the first that has the instruction."""
+    """Return the named chip, else the default chip if it supports the instruction, else the first that does."""
     return chip or usual_chip(row.archs)
 
 
@@ -143,12 +143,12 @@ def _meant(text: str, chip: Arch | None) -> tuple[Instruction, ...]:
         if chip is None or not any(chip.name in x.archs for x in TENSOR_KINDS.values()):
             raise
         raise UnsupportedInstructionError(
-            f"{error}; {chip} has tcgen05.mma too, whose operands are in tensor memory (wmma_emu.tcgen05)"
+            f"{error}; {chip} also supports tcgen05.mma, whose operands are in tensor memory (wmma_emu.tcgen05)"
         ) from None
 
 
 def grouped(rows: Iterable[Instruction]) -> list[tuple[Instruction, ...]]:
-    """Put the rows of `wgmma` that differ in n alone together; every other row stands by itself."""
+    """Group the instructions of `wgmma` that differ only in n; every other instruction is its own group."""
     groups: dict[object, list[Instruction]] = {}
     for row in rows:
         alike = (row.family, row.m, row.k, row.types, row.modifiers) if row.is_warpgroup else row
@@ -157,11 +157,11 @@ def grouped(rows: Iterable[Instruction]) -> list[tuple[Instruction, ...]]:
 
 
 def _choice(text: str, rows: Sequence[Instruction]) -> list[str]:
-    """List what one of must be named, short names first; of `wgmma` a line stands for every n."""
+    """List the matching instructions, so that the user can name one; one line of `wgmma` covers every n."""
     groups = grouped(rows)
     lines = [
-        f"{text[:80]!r} is {len(rows)} instructions; name one of them, or say more (a format, a shape, a chip); "
-        f"wmma-emu list {text[:80]} has them all:"
+        f"{text[:80]!r} matches {len(rows)} instructions; name one, or add words (a format, a shape, a chip); "
+        f"wmma-emu list {text[:80]} lists them all:"
     ]
     lines += [f"    {group[0].short_mnemonic}{f' and {len(group) - 1} with another n' if len(group) > 1 else ''}"
               for group in groups[:_MOST_LINES]]  # fmt: skip

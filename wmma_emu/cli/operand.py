@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Which operand of which instruction on which chip a command line asks about, and what heads the answer."""
+"""The operand, instruction and chip that a command line names, and the heading of the answer."""
 
 import textwrap
 from argparse import Namespace
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
-from wmma_emu.cli.names import One, chip_for, one_instruction
+from wmma_emu.cli.names import OneInstruction, chip_for, one_instruction
 from wmma_emu.cli.spelling import ELEMENT
 from wmma_emu.cli.terminal import Styled, Terminal
 from wmma_emu.cli.usage import UsageError, check_choice, from_words, quoted
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 _OPERAND_WORDS = (*OPERANDS, *(f"scale_{x}" for x in SCALED))
 
-_PLACES = ("lane", "register", "row", "col")
-"""Options that are written as words too: ``lane 5``."""
+_POSITION_OPTIONS = ("lane", "register", "row", "col")
+"""Options that may be written as words: ``lane 5``."""
 
 _AXES = {"a": "m x k", "b": "k x n", "c": "m x n", "d": "m x n"}
 
 
 class Selection(NamedTuple):
-    """One operand of an instruction on a chip."""
+    """OneInstruction operand of an instruction on a chip."""
 
     instruction: Instruction
     operand: Operand
@@ -41,19 +41,19 @@ class Selection(NamedTuple):
         return self.operand.upper()
 
     def repeats(self, other: "Selection") -> bool:
-        """Whether another operand has all its elements in the same places."""
+        """Return whether another operand has the same layout and format."""
         return self.layout == other.layout and self.instruction.format(self.operand) == other.instruction.format(
             other.operand
         )
 
     @property
     def value(self) -> Container:
-        """How many bits of a register an element's value has, and how far they stand from those of its layout."""
+        """The bits of an element's value, and their offset from the element's lowest bit in a register."""
         return Container(self.instruction.format(self.operand).bits, self.instruction.container(self.operand).shift)
 
     @property
     def bound(self) -> "BoundOperand":
-        """The same for a picture."""
+        """The operand in the form that pictures take."""
         from wmma_emu.warp.registers import BoundOperand
 
         return BoundOperand(self.instruction, self.operand, self.chip.name)
@@ -77,7 +77,7 @@ class Selection(NamedTuple):
         return row, check_index("--col", arguments.col, cols, f"{self.name} has {cols} columns")
 
     def write_head(self, subject: str, terminal: Terminal, more: Iterable[tuple[str, str]] = ()) -> None:
-        """Write what is shown, of which matrix, on which chip, in which registers, and who says so."""
+        """Write the heading: the subject, the matrix, the chip, the registers, and the source of the layout."""
         text = f"{subject} of {self.instruction}"
         width = terminal.width or len(text)
         if len(text) > width:
@@ -120,41 +120,41 @@ class Selection(NamedTuple):
         order = f", {packed} a register, lowest bits first" if packed > 1 else ""
         bits, low = self.value
         if bits < layout.element_bits:
-            order += f"; a value is bits {low + bits - 1}:{low} of its byte, the other bits do not count"
+            order += f"; a value is in bits {low + bits - 1}:{low} of its byte, the other bits are ignored"
         return (
             f"{elements} element{'s' * (elements > 1)}, x{span(0, elements)}, "
             f"in {registers} register{'s' * (registers > 1)} of {layout.register_bits} bits{order}"
         )
 
     def copies(self) -> str:
-        """Say which elements are held more than once, and which of them count; nothing if none is."""
+        """Return a note on elements held more than once, and the ones that are read; empty without repetitions."""
         layout = self.layout
         if layout.reads_copies:
             holders = layout.locate(0, 0)
             return (
                 f"each element is held by {len(holders)} lanes, as {self.name}[0, 0] by "
-                f"{' '.join(f'T{x.lane}' for x in holders)}; all are read, each for another block of the product"
+                f"{' '.join(f'T{x.lane}' for x in holders)}; all copies are read, each for another block of the product"
             )
         read = layout.read_elements
         if read == layout.num_elements:
             return ""
         return (
             f"each element is held {layout.multiplicity} times: x{span(read, layout.num_elements - read)} repeat "
-            f"x{span(0, read)}; the instruction reads x{span(0, read)} alone"
+            f"x{span(0, read)}; the instruction reads only x{span(0, read)}"
         )
 
     def _elsewhere(self) -> str:
-        """Name the chips where the elements live in the same places, and those where they do not."""
+        """Return a note that names the chips with the same layout, and the chips with other layouts."""
         others = [x for x in self.instruction.archs if x != self.chip.name]
         same = [x for x in others if layout_for(self.instruction, self.operand, x) == self.layout]
         differing = [x for x in others if x not in same]
         parts = [f"; the same on {' '.join(same)}"] if same else []
-        parts += [f"; other places on {' '.join(differing)}"] if differing else []
+        parts += [f"; other layouts on {' '.join(differing)}"] if differing else []
         return "".join(parts)
 
 
-class Asked(NamedTuple):
-    """What words and options name: an instruction, the operands, a chip, and numbers behind them."""
+class OperandRequest(NamedTuple):
+    """The instruction, operands, chip and trailing numbers that words and options name."""
 
     instruction: Instruction
     operands: tuple[str, ...]
@@ -162,14 +162,14 @@ class Asked(NamedTuple):
     numbers: tuple[str, ...]
 
 
-def asked_for(arguments: Namespace, numbers: int = 0) -> Asked:
-    """Read INSTR, OPERAND, --operand and --arch, and as many numbers behind them as may be.
+def asked_for(arguments: Namespace, numbers: int = 0) -> OperandRequest:
+    """Parse INSTR, OPERAND, --operand and --arch, and at most ``numbers`` numbers that follow.
 
-    Without an operand it is every one; without a chip the default one, or the first that has the instruction.
+    Without an operand, every operand is meant; without a chip, the default, or the first that supports the instruction.
     """
     words = _words(arguments)
     given: list[str] = []
-    while len(words) > 2 and words[-2].casefold() in _PLACES and words[-1].isdecimal():
+    while len(words) > 2 and words[-2].casefold() in _POSITION_OPTIONS and words[-1].isdecimal():
         from_words(arguments, [words[-2].casefold()], [words.pop()])
         words.pop()
     while len(words) > 1 and len(given) < numbers and words[-1].removeprefix("-").isdecimal():
@@ -182,37 +182,38 @@ def asked_for(arguments: Namespace, numbers: int = 0) -> Asked:
         if arguments.operand is None:
             named.insert(0, word)
         elif [word] != named:
-            raise UsageError(f"{word.upper()} and --operand {arguments.operand[:80]} name two operands; name one")
+            raise UsageError(f"{word.upper()} and --operand {arguments.operand[:80]} name two operands; name only one")
     found = _instruction(words, arguments.arch)
     if found.instruction.is_tensor:
         raise UnsupportedInstructionError(
             f"{found.instruction.mnemonic} has its operands in tensor memory and in shared memory, not in registers "
-            "of lanes; wmma_emu.tcgen05 says where"
+            "of lanes; wmma_emu.tcgen05 documents where"
         )
     if not named:
         own: list[str] = [x for x in OPERANDS if not (found.instruction.is_warpgroup and x == "b")]
         named = [found.operand] if found.operand else own
-    return Asked(found.instruction, tuple(named), chip_for(found.instruction, found.chip), tuple(given))
+    return OperandRequest(found.instruction, tuple(named), chip_for(found.instruction, found.chip), tuple(given))
 
 
 def _words(arguments: Namespace) -> list[str]:
-    """Take the words apart: ``A[3, 5]`` is an operand and two numbers. A number names no instruction."""
+    """Split the words: ``A[3, 5]`` is an operand and two numbers. A number is not an instruction."""
     text = ELEMENT.sub(r" \1 \2\4 \3\5 ", " ".join([arguments.instruction, *arguments.words]))
     words = [arguments.instruction, *arguments.words] if "fragment" in text else text.split()
     if words and words[0].isdecimal():
         command = f"wmma-emu {arguments.command} m16n8k16.f32.f16.f16.f32 A {' '.join(words)}"
-        raise UsageError(f"of which instruction? It comes first, as in {command[:160]}")
+        raise UsageError(f"the instruction is missing; it comes first, as in {command[:160]}")
     return words or [""]
 
 
-def _instruction(words: list[str], arch: str | None) -> One:
-    """Find the instruction; if only the last word is odd, say what an operand is."""
+def _instruction(words: list[str], arch: str | None) -> OneInstruction:
+    """Find the instruction; if only the last word is wrong, raise an error that lists the operands."""
     try:
         return one_instruction(words, arch)
     except UnsupportedInstructionError:
         if len(words) > 1 and _is_one(words[:-1], arch):
             names = ", ".join(x.upper() for x in OPERANDS)
-            raise UsageError(f"{words[-1][:80]!r} is no operand; they are {names}, and with block scales scale_a and "
+            raise UsageError(f"{words[-1][:80]!r} is not an operand; the operands are {names}, and with block scales "
+                             f"scale_a and "
                              "scale_b") from None  # fmt: skip
         raise
 
@@ -234,8 +235,8 @@ def _operands(given: str) -> list[str]:
     return out
 
 
-def selections_of(asked: Asked) -> list[Selection]:
-    """Find the layouts of what is asked for."""
+def selections_of(asked: OperandRequest) -> list[Selection]:
+    """Return the requested operands, each with its layout."""
     row, chip = asked.instruction, asked.chip
     return [Selection(row, x, chip, layout_for(row, x, chip)) for x in OPERANDS if x in asked.operands]
 
@@ -250,17 +251,17 @@ def check_index(option: str, given: str, count: int, of: str) -> int:
     >>> check_index("--row", "16", 16, "A has 16 rows")
     Traceback (most recent call last):
         ...
-    wmma_emu.cli.usage.UsageError: --row 16: A has 16 rows; legal are 0 to 15
+    wmma_emu.cli.usage.UsageError: --row 16: A has 16 rows; legal values are 0 to 15
     """
     text = given.strip()
     if text.isascii() and text.isdecimal() and len(text) < 10 and int(text) < count:
         return int(text)
-    legal = f"legal are 0 to {count - 1}" if count > 1 else "legal is 0"
+    legal = f"legal values are 0 to {count - 1}" if count > 1 else "the only legal value is 0"
     raise UsageError(f"{option} {quoted(given)}: {of}; {legal}")
 
 
 def span(first: int, count: int) -> str:
-    """Write neighbouring numbers in short.
+    """Write consecutive numbers as a range.
 
     Examples
     --------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""From the words of a command line to a command and its options."""
+"""Parsing of a command line into a command and its options."""
 
 import argparse
 import re
@@ -13,7 +13,7 @@ from wmma_emu.cli.usage import UsageError, did_you_mean
 from wmma_emu.suggestions import nearest, question
 from wmma_emu.version import __version__
 
-DESCRIPTION = "NVIDIA's matrix instructions, bit for bit, on a machine with no GPU."
+DESCRIPTION = "NVIDIA's matrix instructions, bit for bit, on a machine without a GPU."
 
 _EXAMPLES = """examples:
   wmma-emu list bf16 h200
@@ -42,8 +42,8 @@ _EXAMPLES = """examples:
 wmma-emu COMMAND --help shows the arguments of a command.
 """
 _VERBOSE = "show every warning in full"
-_MORE = "(wmma-emu --help says more)"
-_ALL = "(wmma-emu help lists all)"
+_MORE = "(wmma-emu --help describes them)"
+_ALL = "(wmma-emu help lists all commands)"
 _HELP = ("-h", "--help")
 
 _MISSING = re.compile(r"the following arguments are required: (.+)")
@@ -51,7 +51,7 @@ _VALUELESS = re.compile(r"argument (\S+): expected one argument")
 
 
 class UnknownCommandError(UsageError):
-    """A first word that is no command."""
+    """A command line whose first word is not a command."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -68,7 +68,7 @@ class Parser(argparse.ArgumentParser):
     """
 
     def error(self, message: str) -> NoReturn:
-        """Raise what is wrong as a UsageError."""
+        """Raise the message as a UsageError, in this package's wording."""
         command = self.prog.removeprefix("wmma-emu ")
         if found := _MISSING.fullmatch(message):
             message = f"{command} needs {'; '.join(self._with_help(name) for name in found[1].split(', '))}"
@@ -77,7 +77,7 @@ class Parser(argparse.ArgumentParser):
         raise UsageError(message)
 
     def _with_help(self, name: str) -> str:
-        """Name an argument, shortest name first, and what it may be: its help up to the first semicolon."""
+        """Return the shortest name of an argument, and its help up to the first semicolon."""
         for action in self._actions:
             names = action.option_strings or [str(action.metavar)]
             if name == "/".join(names):
@@ -86,15 +86,15 @@ class Parser(argparse.ArgumentParser):
 
 
 def parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
-    """Read a command line; --help ends in SystemExit."""
+    """Parse a command line; --help raises SystemExit."""
     words = _plain(argv)
     if words[0].startswith("-"):
         raise UsageError(
             f"a command comes first, before {words[0][:80]!r}; the commands are {', '.join(COMMANDS)} {_MORE}"
         )
     if words[0] not in COMMANDS:
-        given = words[0] if words[0] in argv else argv[0]  # of "help nope" it is not help that does not exist
-        raise UnknownCommandError(f"there is no command {given[:80]!r}{_near_command(words[0])}")
+        given = words[0] if words[0] in argv else argv[0]  # in "help nope", nope does not exist, not help
+        raise UnknownCommandError(f"{given[:80]!r} is not a command{_near_command(words[0])}")
     command, rest = words[0], words[1:]
     action = None
     if command == "ptx":
@@ -108,14 +108,14 @@ def parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
 
 
 def _near_command(word: str) -> str:
-    """Name the command that a word comes near to, or that another word for it means; all of them if there is none."""
+    """Name the command nearest to a word, or to a synonym of a command; list all commands if none is near."""
     others = [" ".join(COMMAND_WORDS[x]) for x in nearest(word, COMMAND_WORDS, cutoff=0.8)]
     near = question(others, show=str) or did_you_mean(word, COMMANDS)
     return f"{near} {_ALL}" if near else f"; the commands are {', '.join(COMMANDS)}"
 
 
 def _plain(argv: Sequence[str]) -> list[str]:
-    """Say in one way what can be said in several: help and the version; other words for commands."""
+    """Normalise the ways to ask for help and for the version, and synonyms of commands."""
     words = command_of(argv) if argv and not argv[0].startswith("-") else list(argv)
     if len(words) > 1 and words[0] in ("-v", "--verbose"):
         words = [*command_of(words[1:]), words[0]]
@@ -133,7 +133,7 @@ def _plain(argv: Sequence[str]) -> list[str]:
 
 
 def parser_of(command: str, action: str | None = None) -> Parser:
-    """Make the parser of one command, or of an action of it."""
+    """Return the parser of one command, or of one of its actions."""
     rows = COMMANDS if action is None else ACTIONS
     add_options, _, description = rows[action or command]
     parser = Parser(
@@ -148,7 +148,7 @@ def parser_of(command: str, action: str | None = None) -> Parser:
 
 
 def whole_parser() -> Parser:
-    """Make a parser that has every command; it writes the help."""
+    """Return a parser of every command, which writes the help."""
     parser = Parser(
         prog="wmma-emu", description=DESCRIPTION, epilog=_EXAMPLES, allow_abbrev=False,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -161,7 +161,7 @@ def whole_parser() -> Parser:
 
 
 def _with_unread(arguments: argparse.Namespace, unread: Sequence[str], parser: Parser) -> argparse.Namespace:
-    """Take words that stand behind options to those before them; refuse what remains."""
+    """Append words that follow options to those before them; reject the remaining words."""
     command = parser.prog.removeprefix("wmma-emu ")
     for word in unread:
         if word.startswith("-") and not word.removeprefix("-").isdecimal():
@@ -180,7 +180,7 @@ def _with_unread(arguments: argparse.Namespace, unread: Sequence[str], parser: P
 
 
 def _meant(word: str, parser: Parser) -> str:
-    """Say which option a word might belong to: by the ending of a file, or by a chip's name."""
+    """Suggest the option that a word belongs to, by the ending of a file or by a chip's name."""
     own = options_of(parser)
     if word.endswith(".npy") and "--c" in own:
         return f"; did you mean --c {word[:80]}?"

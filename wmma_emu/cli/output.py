@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Where a command writes: standard output, or a file whose name does not say another format than is in it."""
+"""The output of a command: standard output, or a file whose ending agrees with its format."""
 
 import io
 import sys
@@ -19,14 +19,14 @@ _ENDINGS = {
     "json": ("json",), "md": ("markdown",), "py": ("python",), "c": ("c",), "h": ("c",),
     "png": ("png",), "tex": ("tex",), "tikz": ("tikz",),
 }  # fmt: skip
-"""What a file's name says that is in it: one of these formats. Other endings say nothing."""
+"""The formats that a file's ending allows; other endings allow any format."""
 
 _FOREIGN = ("pdf", "ps", "eps", "jpg", "jpeg", "gif", "webp", "bmp", "tif", "tiff", "xlsx", "docx", "pptx")
-"""Endings of formats that no command writes, and that no program would open if something else were in the file."""
+"""Endings of formats that no command writes; programs could not open a file with other contents."""
 
 
 def format_of(given: str | None, path: str | None, formats: Sequence[str]) -> str:
-    """Say which format is written: the one that is given, that of the file's name, or the first of all.
+    """Return the format to write: the given one, else the format of the file's ending, else the first.
 
     Examples
     --------
@@ -47,9 +47,9 @@ def _ending(path: str | None) -> str:
 
 @contextmanager
 def writing(arguments: Namespace, formats: Sequence[str], example: str, terminal: Terminal) -> Iterator[Terminal]:
-    """Give a command the place for all its lines: the terminal, or the file of --output, written when it is done.
+    """Yield the terminal for a command's lines: standard output, or the file of --output, written at the end.
 
-    A file that cannot be written is an error before anything is computed, and so is a name that says another format.
+    A file that cannot be written, or whose ending names another format, is rejected before anything is computed.
     """
     written = format_of(getattr(arguments, "format", None), arguments.output, formats)
     file = output_of(arguments.output, written, formats, example)
@@ -62,13 +62,15 @@ def writing(arguments: Namespace, formats: Sequence[str], example: str, terminal
 
 
 def check_pipe(what: str, example: str) -> None:
-    """Refuse to write bytes that are no text on a terminal."""
+    """Reject binary output on a terminal."""
     if sys.stdout is not None and sys.stdout.isatty():
-        raise UsageError(f"{what} is bytes, which a terminal cannot show; name a file, such as {example}, or add | cat")
+        raise UsageError(
+            f"{what} is binary, which a terminal cannot show; name a file, such as {example}, or add | cat"
+        )
 
 
 def write_output(path: str | None, text: str, terminal: Terminal) -> None:
-    """Write a text that a program will read: on standard output, or into a file whole or not at all."""
+    """Write a string for a program: on standard output, or to a file, whole or not at all."""
     if path is None:
         terminal.raw(text)
     else:
@@ -78,10 +80,10 @@ def write_output(path: str | None, text: str, terminal: Terminal) -> None:
 def output_of(
     path: str | None, written: str, formats: Sequence[str], example: str, inputs: Iterable[str | None] = ()
 ) -> str | None:
-    """Check where a command writes, before it computes anything: into a file, or, None, on standard output.
+    """Check the output file of a command before it computes anything; return None for standard output.
 
-    ``formats`` are all that the command could write, of which ``--format`` chooses, one alone where there is no such
-    option; ``example`` is a name that it could be; ``inputs`` are files that are read, which it must not be.
+    ``formats`` are the formats that the command can write, a single one if it has no ``--format``; ``example`` is a
+    legal name for error messages; ``inputs`` are the files that are read, which must not be overwritten.
 
     Examples
     --------
@@ -89,14 +91,16 @@ def output_of(
     None
     >>> output_of("x.txt", "svg", ("text", "svg"), "schedule.svg")
     Traceback (most recent call last):
-    wmma_emu.cli.usage.UsageError: x.txt: --format svg is written; add --format text, or give the file another name
+    wmma_emu.cli.usage.UsageError: x.txt: the output has format svg; add --format text, or give the file another name
     """
     if path is None or path == STANDARD_OUTPUT:
         return None
     check_output(path, [x for x in inputs if x is not None], example)
     if _ending(path) in _FOREIGN:
-        printed = "; a browser prints a page of HTML as PDF" if "html" in formats else ""
-        raise UsageError(f"{path}: .{_ending(path)} is not written{printed}; give the file another name")
+        printed = "; a browser can print an HTML page as PDF" if "html" in formats else ""
+        raise UsageError(
+            f"{path}: .{_ending(path)} is not a supported output format{printed}; give the file another name"
+        )
     meant = _ENDINGS.get(_ending(path), (written,))
     if written in meant:
         return path
@@ -105,5 +109,5 @@ def output_of(
         fix = f"add --format {possible[0]}, or give the file another name"
     else:
         fix = f"give the file another name, such as {example}" if len(formats) == 1 else "give the file another name"
-    what = f"--format {written}" if len(formats) > 1 else written.upper()
-    raise UsageError(f"{path}: {what} is written; {fix}")
+    what = f"format {written}" if len(formats) > 1 else f"format {written.upper()}"
+    raise UsageError(f"{path}: the output has {what}; {fix}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""``wmma-emu gemm``: two files in, one out or none, and a few lines about what was computed."""
+"""``wmma-emu gemm``: multiply two files, write a file or none, and print a summary of the product."""
 
 from argparse import Namespace
 from typing import Any
@@ -21,7 +21,7 @@ from wmma_emu.gemm import Factors, ProductOptions, bind, gemm
 from wmma_emu.instructions import DEFAULT_ARCH, arch_of
 
 _LARGEST_COMPARISON = 256**3
-"""Multiply-adds up to which the result is compared with NumPy's."""
+"""The most multiply-adds for which the result is compared with NumPy's."""
 
 
 def run(arguments: Namespace, terminal: Terminal) -> None:
@@ -70,19 +70,19 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
 
 
 def _out_format(given: str | None, product: DotProduct) -> str:
-    """Name the format of D: floating-point ones that have a dtype of their own, and the instruction's."""
+    """Check --out-format: a floating-point format that has its own dtype, or the instruction's format."""
     floats = [name for name, fmt in FORMATS.items() if fmt.is_float and fmt.signed]
     legal = [name for name in floats if format_of_dtype(dtype_of(name)) == FORMATS[name]]
     return check_choice("--out-format", given, (*legal, product.d.name)) or product.d.name
 
 
 def _operand_shape(matrix: NDArray[Any], k_axis: int, fmt: Format, named: str | None) -> str:
-    """Shape and format in elements; bytes of a named 4-bit or 1-bit format are packed along k."""
+    """Return shape and format in elements; bytes of a named 4-bit or 1-bit format are packed along k."""
     if named is None or fmt.bits not in (1, 4) or matrix.dtype != np.uint8:
         return f"{sizes_of(matrix)} {fmt}"
     sizes, packed = list(matrix.shape), 8 // fmt.bits
     sizes[k_axis] *= packed
-    return f"{' x '.join(map(str, sizes))} {fmt} (packed, {packed} a byte along k)"
+    return f"{' x '.join(map(str, sizes))} {fmt} (packed, {packed} per byte along k)"
 
 
 def _scales(
@@ -97,7 +97,7 @@ def _comparison(
 ) -> list[tuple[str, str]]:
     """Compare D with NumPy's product in float64, rounded once to D's type, if D is floating point and small.
 
-    NumPy's product in float32 would depend on the machine: its BLAS adds in another order on each processor.
+    NumPy's product in float32 would depend on the machine: its BLAS adds in different orders on different processors.
     """
     if product.d.name not in ("f32", "f64") or not 0 < d.size * a.shape[-1] <= _LARGEST_COMPARISON:
         return []

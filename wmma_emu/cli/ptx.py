@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""``wmma-emu ptx``: what is in a PTX text, and a kernel of it run on files."""
+"""``wmma-emu ptx``: explain PTX source, or run one of its kernels on files."""
 
 import json
 import re
@@ -27,7 +27,7 @@ _SILENCE = re.compile(r"(.+?) at (\d+|\S.*?:\d+)\s*:\s*(.*)", re.DOTALL)
 
 
 def run(arguments: Namespace, terminal: Terminal) -> int:
-    """Explain a text, or run one of its kernels; the exit status is 1 where a finding is an error."""
+    """Explain PTX source, or run one of its kernels; return 1 if a finding is an error."""
     if arguments.action == "explain":
         output = format_of(arguments.format, arguments.output, PTX_FORMATS)
         with writing(arguments, PTX_FORMATS, "kernel.json", terminal) as out:
@@ -64,25 +64,25 @@ def _module(arguments: Namespace, engine: str) -> Module:
             write_text(arguments.keep, module.text)
         return module
     except UnicodeDecodeError:
-        raise UsageError(f"{arguments.file}: not a text; cuobjdump -ptx takes the PTX out of a binary") from None
+        raise UsageError(f"{arguments.file} is not a text file; cuobjdump -ptx extracts the PTX of a binary") from None
     except ValueError as error:
         if "\0" in arguments.file:
-            raise UsageError(f"{arguments.file!r} names no file") from error
+            raise UsageError(f"{arguments.file!r} is not a file name") from error
         raise
 
 
 def _check_keep(arguments: Namespace) -> None:
-    """Refuse a file for PTX that cannot be written, or that does not say what is in it."""
+    """Reject a file for PTX that cannot be written, or whose name does not end in .ptx."""
     if not arguments.keep.endswith(".ptx"):
-        raise UsageError(f"--keep {quoted(arguments.keep)} is no .ptx file to write, such as kernel.ptx")
+        raise UsageError(f"--keep {quoted(arguments.keep)} does not end in .ptx; name a file such as kernel.ptx")
     check_output(arguments.keep, [arguments.file])
 
 
 def _text(arguments: Namespace, path: Path) -> str | None:
-    """Read PTX; None of CUDA C++, which its compiler reads."""
+    """Read PTX; return None for CUDA C++, which the compiler reads."""
     if arguments.file == STANDARD_INPUT:
         if sys.stdin is None or sys.stdin.isatty():
-            raise UsageError("- is standard input, and nothing is piped into it; name a file, such as kernel.ptx")
+            raise UsageError("- is standard input, but nothing is piped into it; name a file, such as kernel.ptx")
         return sys.stdin.read()
     return None if path.suffix == ".cu" else path.read_text(encoding="utf-8")
 
@@ -159,14 +159,16 @@ def _checks(text: str) -> list[str]:
     if names == ["none"]:
         return []
     if "none" in names or "" in names:
-        raise UsageError(f"--checks {quoted(text)} is not names of checks with commas between, nor none alone")
+        raise UsageError(f"--checks {quoted(text)} is not a comma-separated list of checks, nor the single word none")
     return names
 
 
 def _silence(text: str) -> Silence:
     found = _SILENCE.fullmatch(text.strip())
     if found is None:
-        raise UsageError(f"--silence {quoted(text)} is not written as in 'race at kernel.cu:16: the reason'")
+        raise UsageError(
+            f"--silence {quoted(text)} has the wrong form; expected, for example, 'race at kernel.cu:16: the reason'"
+        )
     return Silence(*found.groups())
 
 
@@ -176,5 +178,5 @@ def _number(option: str, text: str) -> float:
     except ValueError:
         value = 0
     if not 0 < value < float("inf"):
-        raise UsageError(f"{option} {quoted(text)} is no positive number, as in 1e8")
+        raise UsageError(f"{option} {quoted(text)} is not a positive number, as in 1e8")
     return value

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The arguments of a kernel on a command line: numbers, files, fresh memory."""
+"""The arguments of a kernel on a command line: numbers, files, zeroed memory."""
 
 import math
 import re
@@ -21,29 +21,29 @@ _DTYPES: dict[str, Any] = {
     **{f"{kind}{bits}": np.dtype(f"{'i' if kind == 's' else 'u'}{bits // 8}") for kind in "usb" for bits in _WIDTHS},
     **{name: dtype_of(name) for name in ("f16", "f32", "f64", "bf16", "e4m3", "e5m2")},
 }
-"""Types of the elements of fresh memory."""
+"""Element types of zeroed memory."""
 
 _LEGAL = (
     "a number, FILE.npy, raw:FILE.npy, OUT.npy=FILE.npy, OUT.npy=zeros:f32:1024, zeros:f32:1024, null or bytes:0a0b"
 )
 _RAW = "raw:"
-"""Before a file: its bytes are meant, whatever types and whichever order the kernel takes them for."""
+"""The prefix of a file whose bytes are passed unchanged, whatever type and order the kernel reads."""
 
 
 class Given(NamedTuple):
-    """An argument, and the file that takes its array when the kernel is done."""
+    """An argument, and the file to which its array is written after the launch."""
 
     value: Any
     output: str | None = None
 
     @property
     def array(self) -> NDArray[Any]:
-        """The array that the file takes."""
+        """The array that is written to the file."""
         return self.value.array if isinstance(self.value, Raw) else self.value
 
 
 def read_given(texts: Sequence[str], max_bytes: int) -> list[Given]:
-    """Read all arguments; nothing is written."""
+    """Parse all arguments; write nothing."""
     given = []
     inputs = [x.removeprefix(_RAW) for text in texts if (x := text.rpartition("=")[2]).endswith(".npy")]
     outputs: set[str] = set()
@@ -55,7 +55,7 @@ def read_given(texts: Sequence[str], max_bytes: int) -> list[Given]:
         if target == STANDARD_OUTPUT:
             check_pipe("a .npy file", "OUT.npy")
         elif not target.endswith(".npy"):
-            raise UsageError(f"--arg {quoted(text)}: {target[:80]!r} is no .npy file to write; legal is {_LEGAL}")
+            raise UsageError(f"--arg {quoted(text)}: {target[:80]!r} is not a .npy file to write; expected {_LEGAL}")
         else:
             check_output(target, inputs)
         if target in outputs:
@@ -63,13 +63,15 @@ def read_given(texts: Sequence[str], max_bytes: int) -> list[Given]:
         outputs.add(target)
         value = _value(source, max_bytes, written=True)
         if not isinstance(value, np.ndarray | Raw):
-            raise UsageError(f"--arg {quoted(text)}: {source[:80]!r} is no array; name a .npy file, or zeros:f32:1024")
+            raise UsageError(
+                f"--arg {quoted(text)}: {source[:80]!r} is not an array; name a .npy file, or zeros:f32:1024"
+            )
         given.append(Given(value, target))
     return given
 
 
 def read_sizes(option: str, text: str) -> tuple[int, ...]:
-    """Read a grid or a block.
+    """Parse the size of a grid or of a block.
 
     Examples
     --------
@@ -83,7 +85,7 @@ def read_sizes(option: str, text: str) -> tuple[int, ...]:
 
 
 def _value(text: str, max_bytes: int, written: bool = False) -> Any:
-    """Read one argument; of a file that is read, a copy where the kernel may write."""
+    """Parse one argument; the array of an input file is copied if the kernel may write it."""
     kind, _, rest = text.partition(":")
     if text.endswith(".npy"):
         array, _ = read_matrix(text.removeprefix(_RAW))
@@ -106,20 +108,20 @@ def _value(text: str, max_bytes: int, written: bool = False) -> Any:
         try:
             return float(text)
         except ValueError:
-            raise UsageError(f"--arg {quoted(text)} is none of {_LEGAL}") from None
+            raise UsageError(f"--arg {quoted(text)} is not one of {_LEGAL}") from None
 
 
 def _zeros(text: str, rest: str, max_bytes: int) -> NDArray[Any]:
     name, _, sizes = rest.partition(":")
     if name not in _DTYPES:
         raise UsageError(
-            f"--arg {quoted(text)}: {name[:80]!r} is no type; it is one of {', '.join(_DTYPES)}"
+            f"--arg {quoted(text)}: {name[:80]!r} is not a type; expected one of {', '.join(_DTYPES)}"
             f"{did_you_mean(name, _DTYPES)}"
         )
     parts = sizes.split("x")
     if not 1 <= len(parts) <= 32 or not all(re.fullmatch("[0-9]{1,18}", x) for x in parts):
-        raise UsageError(f"--arg {quoted(text)}: {sizes[:80]!r} is no shape; write it as in 1024 or 64x32")
+        raise UsageError(f"--arg {quoted(text)}: {sizes[:80]!r} is not a shape; expected a shape such as 1024 or 64x32")
     shape = tuple(int(x) for x in parts)
     if (size := math.prod(shape) * _DTYPES[name].itemsize) > max_bytes:
-        raise UsageError(f"--arg {quoted(text)} takes {size} bytes; at most {max_bytes} are taken (--max-bytes)")
+        raise UsageError(f"--arg {quoted(text)} takes {size} bytes; at most {max_bytes} are allowed (--max-bytes)")
     return np.zeros(shape, _DTYPES[name])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What ``wmma-emu ptx run`` writes of a report for other programs: JSON, SARIF, a baseline."""
+"""The files that ``wmma-emu ptx run`` writes for other programs: JSON, SARIF, a baseline."""
 
 import json
 from argparse import Namespace
@@ -16,15 +16,15 @@ _FORMATS: dict[str, Callable[[Report], str]] = {
     "json": lambda report: report.to_json(),
     "sarif": lambda report: json.dumps(report.to_sarif()),
 }
-"""What can be written on standard output too."""
+"""The formats that can be written on standard output too."""
 
 
 def check_files(arguments: Namespace) -> None:
-    """Refuse files that cannot be written, before anything is run."""
+    """Reject files that cannot be written, before anything is run."""
     seen: dict[str, str] = {}
     alone = on_standard_output(arguments)
     if len(alone) > 1:
-        raise UsageError(f"{' and '.join(alone)} both write standard output; name a file for one of them")
+        raise UsageError(f"{' and '.join(alone)} both write to standard output; name a file for one of them")
     for name, example in _EXAMPLES.items():
         path = getattr(arguments, name)
         if path is None:
@@ -36,17 +36,19 @@ def check_files(arguments: Namespace) -> None:
         if path != STANDARD_OUTPUT:
             check_output(path, [arguments.file], example)
         elif name not in _FORMATS:
-            raise UsageError(f"{option} writes a file, such as {example}; standard output is for --json and --sarif")
+            raise UsageError(
+                f"{option} writes a file, such as {example}; only --json and --sarif can write to standard output"
+            )
 
 
 def on_standard_output(arguments: Namespace) -> list[str]:
-    """Name what is written on standard output, for another program, in the place of the report."""
+    """List the options that write to standard output, for another program, instead of the report."""
     options = [f"--{name}" for name in (*_FORMATS, "keep") if getattr(arguments, name) == STANDARD_OUTPUT]
     return [*options, *(f"--arg {x[:80]}" for x in arguments.arg if x.startswith(f"{STANDARD_OUTPUT}="))]
 
 
 def written_baseline(arguments: Namespace, options: LaunchOptions, report: Report) -> Baseline | None:
-    """Write the findings of a launch with those that were known before; None where that is not asked for."""
+    """Write and return the baseline of a launch's and the known findings; None without --write-baseline."""
     if arguments.write_baseline is None:
         return None
     found = Baseline.of([report])
@@ -56,7 +58,7 @@ def written_baseline(arguments: Namespace, options: LaunchOptions, report: Repor
 
 
 def write_files(arguments: Namespace, report: Report, terminal: Terminal) -> None:
-    """Write a report in the formats that are asked for."""
+    """Write a report in the requested formats."""
     for name, written in _FORMATS.items():
         path = getattr(arguments, name)
         if path == STANDARD_OUTPUT:

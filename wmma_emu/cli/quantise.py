@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""``wmma-emu quantise``: an array in a file to a block-scaled format; out come elements and scales, or a summary."""
+"""``wmma-emu quantise``: an array in a file as elements and scales of a block-scaled format."""
 
 from argparse import Namespace
 from typing import Any
@@ -26,7 +26,7 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
     to = arguments.to or arguments.format or "mxfp8_e4m3"
     outputs = [x for x in (arguments.output, arguments.scales) if x is not None]
     if outputs.count(STANDARD_OUTPUT) > 1 or (len(outputs) > 1 and outputs[0] == outputs[1]):
-        raise UsageError("elements and scales are two files; name two")
+        raise UsageError("elements and scales are written to two files; name two different files")
     for path in outputs:
         if path == STANDARD_OUTPUT:
             check_pipe("a .npy file", "Q.npy")
@@ -72,12 +72,12 @@ def _show(arguments: Namespace, array: NDArray[Any], found: BlockScaled, termina
 
 
 def _errors(array: NDArray[Any], found: BlockScaled) -> list[tuple[str, str]]:
-    """How far the quantised values are from those that were given, where all are finite."""
+    """Return a line on the quantisation error, if all values are finite."""
     exact = array.astype(np.float64)
     if not exact.size or not np.isfinite(exact).all():
         return []
     back = found.dequantise().astype(np.float64)
-    part = back[tuple(slice(x) for x in exact.shape)]  # without what was padded
+    part = back[tuple(slice(x) for x in exact.shape)]  # without the padding
     distance = np.abs(part - exact)
     where = [int(x) for x in np.unravel_index(int(distance.argmax()), distance.shape)]
     noise, signal = float((distance**2).sum()), float((exact**2).sum())

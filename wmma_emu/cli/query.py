@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Words of a question about instructions that name no instruction themselves: chips, families, shapes with any n."""
+"""Words that filter instructions without naming one: chips, families, shapes with any n."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -14,11 +14,11 @@ from wmma_emu.instructions.family_names import FAMILY_NAMES, families_called
 _SHAPE = re.compile(r"m?(\d{1,4})[nx](\d{1,4})[kx](\d{1,4})", re.ASCII | re.IGNORECASE)
 _ANY_N = re.compile(r"m\d{1,4}nnk\d{1,4}", re.ASCII | re.IGNORECASE)
 _MOST_WORDS = 6
-"""Of a chip's name."""
+"""The most words of a chip's name."""
 
 
 class Query(NamedTuple):
-    """What words say of chip, family and shape, and the words that say something else."""
+    """The chip, and the instructions of the families and shapes, that words name; and the remaining words."""
 
     chip: Arch | None
     rows: tuple[Instruction, ...]
@@ -26,12 +26,12 @@ class Query(NamedTuple):
 
     @property
     def is_narrowed(self) -> bool:
-        """Whether a family or a shape is among the words."""
+        """Whether the words include a family or a shape."""
         return len(self.rows) < len(INSTRUCTIONS)
 
 
 def query_of(words: Iterable[str]) -> Query:
-    """Take words apart.
+    """Parse words.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def query_of(words: Iterable[str]) -> Query:
 
 
 def chip_named(words: Sequence[str]) -> Arch | None:
-    """Find the chip that words name together; None if they are something else.
+    """Find the chip that the words together name; None if they name something else.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def _families() -> tuple[str, ...]:
 
 
 def families_of(given: str) -> list[str]:
-    """Name the families that a word means: one of them, or several as in ``wmma``, ``sparse``.
+    """List the families that a word names: one of them, or several as for ``wmma`` and ``sparse``.
 
     Examples
     --------
@@ -97,7 +97,7 @@ def families_of(given: str) -> list[str]:
 
 
 def shape_of(text: str) -> str:
-    """Write a shape as PTX does: ``16x8x16`` is m16n8k16; what is no shape stays as it is.
+    """Write a shape as PTX does: ``16x8x16`` is m16n8k16; any other word is returned unchanged.
 
     Examples
     --------
@@ -112,27 +112,27 @@ def shape_of(text: str) -> str:
 
 @cache
 def _operand_types() -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The formats of A and B, and those that C and D alone have."""
+    """Return the formats of A and B, and the formats that only C and D have."""
     multiplied = dict.fromkeys(name for row in INSTRUCTIONS.values() for name in (row.a, row.b))
     summed = dict.fromkeys(name for row in INSTRUCTIONS.values() for name in (row.c, row.d) if name not in multiplied)
     return tuple(multiplied), tuple(summed)
 
 
 def types_of(given: str) -> tuple[str, ...]:
-    """Name the formats of operands that a word means; none if it is no format of an operand.
+    """List the formats of operands that a word names; empty if it is not a format of an operand.
 
     Examples
     --------
     >>> types_of("bf16"), types_of("FP8"), types_of("float16"), types_of("f17")
     (('bf16',), ('e4m3', 'e5m2'), ('f16',), ())
     """
-    from wmma_emu.instructions.notation import formats_called  # here, because few command lines name a format
+    from wmma_emu.instructions.notation import formats_called  # imported late: few command lines name a format
 
     every = [x for group in _operand_types() for x in group]
     return tuple(x for x in formats_called(given.strip()) if x in every)
 
 
 def with_type(row: Instruction, types: Sequence[str]) -> bool:
-    """Whether A or B have one of the formats; of formats that are only summed, C or D."""
+    """Return whether A or B has one of the formats, or C or D if the format is only accumulated."""
     multiplied, _ = _operand_types()
     return any(x in ((row.a, row.b) if x in multiplied else (row.c, row.d)) for x in types)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Registers of all lanes in text: which elements of the matrix each of them holds."""
+"""The registers of all lanes as text, each with the matrix elements that it holds."""
 
 from collections.abc import Iterator
 
@@ -19,7 +19,7 @@ _MARK = "*"
 
 
 def describe_registers(layout: LaneMap, window: RegisterWindow, name: str) -> list[tuple[str, str]]:
-    """Say how a cell reads, by the first one, and how the registers go on.
+    """Return an explanation of the first cell, and the rules by which the registers continue.
 
     Examples
     --------
@@ -37,9 +37,9 @@ def describe_registers(layout: LaneMap, window: RegisterWindow, name: str) -> li
 def register_lines(
     layout: LaneMap, window: RegisterWindow, width: int | None, held: NDArray[np.bool_] | None = None
 ) -> Iterator[Line]:
-    r"""Lay registers out, a line for each lane; what is wider than the terminal (None: a file) goes on below.
+    r"""Format registers, a line for each lane; columns beyond the width (None: a file) continue below.
 
-    ``held`` (num_elements, num_lanes) is what is marked.
+    ``held`` (num_elements, num_lanes) selects the marked elements.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def register_lines(
 
 
 def _line(label: Styled, cells: list[Styled], registers: range, texts: dict[tuple[int, int], str]) -> Line:
-    """Put cells below each other: each column is as wide as its longest text."""
+    """Pad the cells of one line: each column is as wide as its longest cell."""
     pieces = [label]
     for i, cell in zip(registers, cells, strict=True):
         width = max(len(str(i)), *(len(x) for (_, register), x in texts.items() if register == i))

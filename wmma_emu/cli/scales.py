@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""``--operand scale_a``, ``scale_b``: which byte of which lane holds a block scale, for `layout`, `where`, `what`."""
+"""``--operand scale_a``, ``scale_b``: the lane and byte of each block scale, for `layout`, `where`, `what`."""
 
 from argparse import Namespace
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from wmma_emu.cli.choices import PLACE_FORMATS
-from wmma_emu.cli.operand import Asked, check_index, span
+from wmma_emu.cli.choices import POSITION_FORMATS
+from wmma_emu.cli.operand import OperandRequest, check_index, span
 from wmma_emu.cli.output import format_of, writing
 from wmma_emu.cli.tables import Column, write_records, write_table
 from wmma_emu.cli.terminal import Styled, Terminal
@@ -19,8 +19,8 @@ _NAMES: dict[str, Scaled] = {f"scale_{x}": x for x in SCALED}
 _COLUMNS = [Column(x) for x in ("lane", "bits", "row", "col", "k")]
 
 
-class _Place(NamedTuple):
-    """A scale: its row and column in the matrix of scales, and where it lies."""
+class _ScalePosition(NamedTuple):
+    """A scale: its row and column in the matrix of scales, and its lane and byte."""
 
     row: int
     col: int
@@ -28,14 +28,14 @@ class _Place(NamedTuple):
     byte: int
 
 
-def scales_of(asked: Asked, arguments: Namespace) -> Scaled | None:
-    """Say whose block scales are asked for; None if those of nobody are.
+def scales_of(asked: OperandRequest, arguments: Namespace) -> Scaled | None:
+    """Return the operand whose block scales are requested, or None.
 
-    Neither can selectors of block scales stand without them, nor other operands beside them.
+    Selectors without block scales, and block scales together with other operands, are rejected.
     """
     named = [x for x in asked.operands if x in _NAMES]
     if named and len(asked.operands) > 1:
-        raise UsageError(f"{named[0]} stands in a list of its own; name no other operand beside it")
+        raise UsageError(f"{named[0]} is listed separately; do not name another operand with it")
     if named:
         return _NAMES[named[0]]
     for name in ("byte_id", "thread_id"):
@@ -45,25 +45,25 @@ def scales_of(asked: Asked, arguments: Namespace) -> Scaled | None:
     return None
 
 
-def run_scales(arguments: Namespace, asked: Asked, operand: Scaled, terminal: Terminal) -> None:
-    """Show where block scales lie: all of them, or those that a row and a column, or a lane, choose."""
+def run_scales(arguments: Namespace, asked: OperandRequest, operand: Scaled, terminal: Terminal) -> None:
+    """Show the positions of block scales: of all, or of those that a row and a column, or a lane, select."""
     row, chip = asked.instruction, asked.chip
     legal = scale_selectors_of(row, operand)
     output = _format(arguments)
     byte_id = _selector("--byte-id", arguments.byte_id, legal.byte_ids, row)
     thread_id = _selector("--thread-id", arguments.thread_id, legal.thread_ids, row)
     found = scale_map(row, operand, byte_id, thread_id)
-    places = list(_chosen(arguments, found, f"scale_{operand}"))
-    records = [_record(row, operand, x) for x in places]
-    with writing(arguments, PLACE_FORMATS, "scales.csv", terminal) as out:
+    positions = list(_chosen(arguments, found, f"scale_{operand}"))
+    records = [_record(row, operand, x) for x in positions]
+    with writing(arguments, POSITION_FORMATS, "scales.csv", terminal) as out:
         if output == "table":
             _write_head(row, operand, chip, found, (byte_id, thread_id), out)
         if output in ("csv", "json"):
-            write_records(records, output, out, list(_record(row, operand, _Place(0, 0, 0, 0))))
-        elif places or output == "markdown":
+            write_records(records, output, out, list(_record(row, operand, _ScalePosition(0, 0, 0, 0))))
+        elif positions or output == "markdown":
             write_table(_COLUMNS, [_cells(x, row.scale_block) for x in records], output, out)
         else:
-            out.line("Nothing in this register is read.")
+            out.line("The instruction does not read this register.")
 
 
 def _format(arguments: Namespace) -> str:
@@ -71,10 +71,10 @@ def _format(arguments: Namespace) -> str:
         arguments.format = None
     for option in ("view", "matrix"):
         if getattr(arguments, option, None) is not None:
-            raise UsageError(f"--{option} is not of block scales; leave it out")
+            raise UsageError(f"--{option} does not apply to block scales; omit it")
     if arguments.command == "layout" and arguments.register is not None:
-        raise UsageError("--register: block scales are one register a lane; leave it out")
-    return format_of(arguments.format, arguments.output, PLACE_FORMATS)
+        raise UsageError("--register: block scales take only one register per lane; omit it")
+    return format_of(arguments.format, arguments.output, POSITION_FORMATS)
 
 
 def _selector(option: str, given: str | None, legal: tuple[int, ...], row: Instruction) -> int:
@@ -82,11 +82,13 @@ def _selector(option: str, given: str | None, legal: tuple[int, ...], row: Instr
         return legal[0]
     names = [str(x) for x in legal]
     if given.strip() not in names:
-        raise UsageError(f"{option} {given[:80]!r} is not one of {', '.join(names)}, which {row.short_mnemonic} takes")
+        raise UsageError(
+            f"{option} {given[:80]!r} is not one of {', '.join(names)}, which {row.short_mnemonic} accepts"
+        )
     return int(given)
 
 
-def _chosen(arguments: Namespace, found: ScaleMap, name: str) -> Iterator[_Place]:
+def _chosen(arguments: Namespace, found: ScaleMap, name: str) -> Iterator[_ScalePosition]:
     rows, cols = found.matrix_shape
     lane = row = col = None
     if getattr(arguments, "lane", None) is not None:
@@ -99,9 +101,9 @@ def _chosen(arguments: Namespace, found: ScaleMap, name: str) -> Iterator[_Place
         col = check_index("--col", arguments.col, cols, f"{name} has {cols} column{'s' * (cols > 1)}")
     for i in range(rows):
         for j in range(cols):
-            place = _Place(i, j, *found.locate(i, j))
-            if row in (None, i) and col in (None, j) and lane in (None, place.lane):
-                yield place
+            position = _ScalePosition(i, j, *found.locate(i, j))
+            if row in (None, i) and col in (None, j) and lane in (None, position.lane):
+                yield position
 
 
 def _write_head(
@@ -112,16 +114,16 @@ def _write_head(
     axes = "m x scales of a row" if operand == "a" else "scales of a column x n"
     others = [x for x in row.archs if x != chip.name]
     said = zip(("byte-id", "thread-id"), selectors, legal, strict=True)
-    texts = [f"{name} {value} of {', '.join(map(str, values))}" for name, value, values in said]
+    texts = [f"{name} {value} (legal: {', '.join(map(str, values))})" for name, value, values in said]
     shared = f"{row.scale_block} columns of a row" if operand == "a" else f"{row.scale_block} rows of a column"
     if row.is_sparse:
-        shared += " (k counts what a sparse A leaves out)"
+        shared += " (k includes the columns that a sparse A omits)"
     terminal.line(Styled(f"scale_{operand} of {row.mnemonic}", "title"))
     terminal.fields([
-        ("matrix", f"{shape} ({axes}) {row.scale}; each is of {shared}"),
+        ("matrix", f"{shape} ({axes}) {row.scale}; each applies to {shared}"),
         ("chip", f"{chip} ({chip.generation})" + (f"; the same on {' '.join(others)}" if others else "")),
         ("selectors", "; ".join(texts)),
-        ("a lane", "a register of 32 bits; lanes and bytes that are not named here are not read"),
+        ("a lane", "a register of 32 bits; lanes and bytes that are not listed are not read"),
         ("known from", Styled(f"{found.source} ({found.status})", found.status)),
     ])  # fmt: skip
     terminal.line()
@@ -132,10 +134,10 @@ def _cells(record: dict[str, int], block: int) -> list[str]:
     return [str(record["lane"]), bits, str(record["row"]), str(record["col"]), span(record["k_first"], block)]
 
 
-def _record(row: Instruction, operand: Scaled, place: _Place) -> dict[str, int]:
-    block = place.col if operand == "a" else place.row
+def _record(row: Instruction, operand: Scaled, position: _ScalePosition) -> dict[str, int]:
+    block = position.col if operand == "a" else position.row
     first = block * row.scale_block
     return {
-        "lane": place.lane, "register": 0, "bit_low": 8 * place.byte, "bit_high": 8 * place.byte + 7,
-        "row": place.row, "col": place.col, "k_first": first, "k_last": first + row.scale_block - 1,
+        "lane": position.lane, "register": 0, "bit_low": 8 * position.byte, "bit_high": 8 * position.byte + 7,
+        "row": position.row, "col": position.col, "k_first": first, "k_last": first + row.scale_block - 1,
     }  # fmt: skip

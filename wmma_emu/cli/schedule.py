@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""``wmma-emu schedule``: the machine instructions of a matrix instruction, step by step, in words or drawn."""
+"""``wmma-emu schedule``: the machine instructions of a matrix instruction, step by step, as text or as a picture."""
 
 import json
 from argparse import Namespace
@@ -23,9 +23,11 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
     step = None
     if arguments.step is not None:
         if output not in _DRAWN:
-            raise UsageError(f"--step {arguments.step[:80]} is of pictures; add --format svg or --format html")
+            raise UsageError(
+                f"--step {arguments.step[:80]} applies only to pictures; add --format svg or --format html"
+            )
         count = len(schedule.steps)
-        has = f"it is {count} machine instruction{'s' * (count > 1)}"
+        has = f"the schedule has {count} machine instruction{'s' * (count > 1)}"
         step = check_index("--step", arguments.step, count, has)
     if output == "text" and file is None:
         for number, line in enumerate(str(schedule).splitlines()):
@@ -35,7 +37,7 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
 
 
 def _schedule(arguments: Namespace) -> Schedule:
-    """Find what INSTR, --arch and --lowering name; without --arch the default chip, or the first one that has it."""
+    """Return the schedule of INSTR on --arch with --lowering; see `chip_for` for the default chip."""
     found = one_instruction(arguments.words, arguments.arch)
     return schedule_of(found.instruction, chip_for(found.instruction, found.chip), arguments.lowering)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""``wmma-emu show``: one instruction, its operands, and for each chip what it computes and who says so."""
+"""``wmma-emu show``: one instruction, its operands and, for each chip, its arithmetic with the sources."""
 
 from argparse import Namespace
 from collections.abc import Sequence
@@ -30,11 +30,11 @@ _PARAMETERS = {
                     "operand_format", "k_order", "c_joins", "partial_sums", "scaling"),
     "fma_chain": ("accumulator", "operand_format", "c_joins"),
 }  # fmt: skip
-"""The parameters of a model that its kind of arithmetic reads; the other kinds have none."""
+"""The parameters of a model that each kind of arithmetic reads; the other kinds read none."""
 
 
 def run(arguments: Namespace, terminal: Terminal) -> None:
-    """Show an instruction; list several; tell about a chip."""
+    """Show an instruction, list several, or describe a chip."""
     only = None if arguments.arch is None else arch_of(arguments.arch)
     with writing(arguments, TEXT, "instruction.txt", terminal) as out:
         if only is None and (chip := chip_named(arguments.words)) is not None:
@@ -50,7 +50,7 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
             out.text(found.note)
             out.line()
         write_rows(found.rows, found.chip, "table", out)
-        out.text("wmma-emu show tells all about one of them: say more, as a format, a shape or a chip, or name it.")
+        out.text("wmma-emu show describes a single instruction: add a format, a shape or a chip, or name it.")
 
 
 def _show(row: Instruction, only: Arch | None, terminal: Terminal) -> None:
@@ -83,10 +83,10 @@ def _show(row: Instruction, only: Arch | None, terminal: Terminal) -> None:
 
 def _tensor(row: Instruction, chips: Sequence[Arch], terminal: Terminal) -> None:
     pairs = [(x.upper(), f"{row.matrix_shape(x)[0]} x {row.matrix_shape(x)[1]} {row.format(x)}") for x in OPERANDS[:2]]
-    pairs += [("D", f"{row.m} x {row.n} {row.d}, in tensor memory; C is what was there")]
+    pairs += [("D", f"{row.m} x {row.n} {row.d}, in tensor memory; C is its previous contents")]
     if row.is_block_scaled:
         pairs += [("block scales", f"{row.scale}: one for {row.scale_block} k, in tensor memory")]
-    terminal.fields([*pairs, ("where", "wmma_emu.tcgen05 says where each element lies, and executes it")])
+    terminal.fields([*pairs, ("where", "wmma_emu.tcgen05 documents where each element is, and executes it")])
     for chip in chips:
         model = model_for(row, chip.name)
         terminal.line()
@@ -117,36 +117,36 @@ def _operands(row: Instruction, chip: Arch, terminal: Terminal) -> None:
     if values := _values(row):
         terminal.line(f"  {values}")
     if row.is_warpgroup:
-        terminal.line("  Four warps hold A, C and D together; A may be read from shared memory too.")
+        terminal.line("  Four warps together hold A, C and D; A may be read from shared memory instead.")
 
 
 def _metadata(row: Instruction) -> list[tuple[str, str]]:
-    places = granularity_of(row)
+    pattern = granularity_of(row)
     found = metadata_map(row)
-    pairs = f"{places.kept} of every {places.chunk} columns"
-    if places.width > 1:
+    pairs = f"{pattern.kept} of every {pattern.chunk} columns"
+    if pattern.width > 1:
         pairs += ", in pairs of neighbours"
-    nibbles = " ".join(f"{x:04b}" for x in places.nibbles)
+    nibbles = " ".join(f"{x:04b}" for x in pattern.nibbles)
     threads = [x for x in range(4) if x in found.lane % 4]
     selectors = [f"{i}: lane % 4 = {' or '.join(str(x + i * len(threads)) for x in threads)}"
                  for i in selectors_of(row)]  # fmt: skip
     return [
-        ("sparsity", f"{places.name}: A has elements in {pairs}"),
-        ("metadata", f"a register of 32 bits a lane; a nibble for {places.chunk} columns of a row: {nibbles}"),
-        ("selector", f"which lanes{' of each warp' * row.is_warpgroup} hold it: {'; '.join(selectors)}"),
+        ("sparsity", f"{pattern.name}: A has elements in {pairs}"),
+        ("metadata", f"a register of 32 bits a lane; a nibble for {pattern.chunk} columns of a row: {nibbles}"),
+        ("selector", f"lanes{' of each warp' * row.is_warpgroup} that hold it: {'; '.join(selectors)}"),
         ("known from", f"{found.source} ({found.status})"),
     ]
 
 
 def _values(row: Instruction) -> str:
-    """Say where values of A and B stand that do not fill what holds them; nothing if all do."""
+    """Return a note on the bit positions of values of A and B that do not fill their byte; empty if all do."""
     held = [(x.upper(), row.format(x).bits, row.container(x)) for x in OPERANDS]
     said = [f"of {name} in bits {at.shift + bits - 1}:{at.shift}" for name, bits, at in held if bits < at.bits]
-    return f"Each value has a byte: {' and '.join(said)} of it; the other bits do not count." if said else ""
+    return f"Each value has a byte: {' and '.join(said)} of it; the other bits are ignored." if said else ""
 
 
 def _scales(row: Instruction) -> list[tuple[str, str]]:
-    whole = " (k counts what a sparse A leaves out)" if row.is_sparse else ""
+    whole = " (k includes the columns that a sparse A omits)" if row.is_sparse else ""
     selectors = [
         f"byte-id {', '.join(map(str, legal.byte_ids))} and thread-id {', '.join(map(str, legal.thread_ids))} of {name}"
         for name, legal in ((f"scale_{x}", scale_selectors_of(row, x)) for x in SCALED)
@@ -165,7 +165,7 @@ def _scales(row: Instruction) -> list[tuple[str, str]]:
 def _chip(
     row: Instruction, chip: Arch, lowering: str, computed: dict[tuple[object, ...], str], terminal: Terminal
 ) -> None:
-    """One chip and one lowering; what an earlier one computes alike is not said twice."""
+    """Write one chip and one lowering; refer to an earlier chip if the arithmetic is the same."""
     model = model_for(row, chip.name, lowering)
     code = machine_instructions(row, chip, lowering)
     name = chip.name if lowering == "native" else f"{chip.name}, {lowering}"
@@ -201,7 +201,7 @@ def _parameters(model: DotModel) -> str:
 
 
 def _layouts(row: Instruction, chip: Arch) -> str:
-    """Who says where the elements live; operands of which the same is known together."""
+    """Return the sources of the layouts; operands with the same source are grouped."""
     layouts: dict[str, list[str]] = {}
     for operand in OPERANDS:
         if row.is_warpgroup and operand == "b":  # in shared memory

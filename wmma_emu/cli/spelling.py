@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Other words for commands and options: what people type, in the words that are in the tables here."""
+"""Synonyms of commands and options, replaced by the names that the tables use."""
 
 import argparse
 import re
@@ -11,7 +11,7 @@ ELEMENT = re.compile(
     r"(?<![\w:.])([abcd])(?:\s*[\[(]\s*(-?\d+)\s*(?:,|\]\s*\[)\s*(-?\d+)\s*[\])]|\s+(-?\d+)\s*,\s*(-?\d+)\s*$)",
     re.IGNORECASE | re.ASCII,
 )
-"""An element as one writes it: ``A[3, 5]``, ``A[3][5]``, ``A(3,5)``, and last of all words ``A 3,5``."""
+"""An element as users write it: ``A[3, 5]``, ``A[3][5]``, ``A(3,5)`` and, at the end, ``A 3,5``."""
 
 COMMAND_WORDS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("ls", "instructions", "search", "find"), ("list",)),
@@ -33,7 +33,7 @@ COMMAND_WORDS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("run", "launch", "exec", "test"), ("ptx", "run")),
     **dict.fromkeys(("kernel", "kernels", "cuda"), ("ptx", "explain")),
 }
-"""Words that are typed for commands, and the commands that they mean."""
+"""Synonyms of commands, and the commands that they mean."""
 
 _OPTION_WORDS: dict[str, tuple[str, ...]] = {
     "--arch": ("--chip", "--gpu", "--sm", "--target", "--device", "--architecture"),
@@ -52,14 +52,14 @@ _OPTION_WORDS: dict[str, tuple[str, ...]] = {
     "--block": ("--threads-per-block", "--block-dim", "--blockdim"),
     "--shared-bytes": ("--shared", "--smem", "--dynamic-shared-memory"),
 }
-"""The options, and other words for each, where a command has no option of that name."""
+"""The options and their synonyms, for commands without an option of the synonym's name."""
 
 _FORMATS = {"md": "markdown", "py": "python", "txt": "text"}
-"""Short words for formats."""
+"""Options that stand for a format."""
 
 
 def command_of(words: Sequence[str]) -> list[str]:
-    """Put a command's own name in the place of another word for it; ``ptx FILE`` is ``ptx explain FILE``.
+    """Replace a synonym of a command by the command; ``ptx FILE`` is ``ptx explain FILE``.
 
     Examples
     --------
@@ -74,7 +74,7 @@ def command_of(words: Sequence[str]) -> list[str]:
 
 
 def respelled(words: Sequence[str], parser: argparse.ArgumentParser) -> list[str]:
-    """Put an option's own name in the place of another word for it: ``--chip`` for --arch, ``--svg`` for --format svg.
+    """Replace synonyms of options by the options: ``--chip`` by --arch, ``--svg`` by --format svg.
 
     Examples
     --------
@@ -94,7 +94,7 @@ def respelled(words: Sequence[str], parser: argparse.ArgumentParser) -> list[str
     for position, word in enumerate(words):
         if word == "--":
             return [*out, *words[position:]]
-        if word.startswith("-=") and out:  # a value: what `ptx run` writes on standard output
+        if word.startswith("-=") and out:  # a value: an array that `ptx run` writes to standard output
             out[-1] += f"={word}"
             continue
         name, equals, value = word.partition("=")
@@ -108,5 +108,5 @@ def respelled(words: Sequence[str], parser: argparse.ArgumentParser) -> list[str
 
 
 def options_of(parser: argparse.ArgumentParser) -> list[str]:
-    """Name the options of a parser that have two dashes."""
+    """List the options of a parser that begin with two dashes."""
     return [x for action in parser._actions for x in action.option_strings if x.startswith("--")]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Records as a table that people read, or as CSV, JSON or Markdown."""
+"""Records as a plain table, or as CSV, JSON or Markdown."""
 
 import io
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,16 +13,16 @@ _GAP = "  "
 
 
 class Column(NamedTuple):
-    """A column of a table: its heading, and whether it may be left out where the terminal is narrow."""
+    """A column of a table: its heading, and whether it may be dropped on a narrow terminal."""
 
     heading: str
     optional: bool = False
 
 
 def table_lines(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int | None) -> Iterator[Line]:
-    """Lay a table out; optional columns, the last first, are dropped until it fits the width.
+    """Format a table; optional columns, the last first, are dropped until it fits the width.
 
-    A cell is styled by its own text, so statuses show as what they are.
+    A cell's text is also the name of its style, so statuses are coloured.
     """
     widths = [max(len(x) for x in cells) for cells in zip([c.heading for c in columns], *rows, strict=True)]
     kept = list(range(len(columns)))
@@ -37,7 +37,7 @@ def table_lines(columns: Sequence[Column], rows: Sequence[Sequence[str]], width:
 
 def _row(cells: Sequence[str], widths: Sequence[int], style: str | None = None) -> Line:
     *before, last = (*map(str.ljust, cells[:-1], widths), cells[-1])
-    if style is None and not any(map(has_look, cells)):  # as most of thousands of lines are
+    if style is None and not any(map(has_look, cells)):  # the case of most of thousands of lines
         return (Styled(_GAP.join((*before, last))),)
     names = cells if style is None else [style] * len(cells)
     return tuple(Styled(x, name) for x, name in zip((*(f"{y}{_GAP}" for y in before), last), names, strict=True))
@@ -45,12 +45,12 @@ def _row(cells: Sequence[str], widths: Sequence[int], style: str | None = None) 
 
 def _cell(value: str | int | Sequence[str]) -> str:
     if isinstance(value, bool):
-        return str(value).lower()  # as JSON has it
+        return str(value).lower()  # as in JSON
     return value if isinstance(value, str) else str(value) if isinstance(value, int) else " ".join(value)
 
 
 def write_table(columns: Sequence[Column], rows: Sequence[Sequence[str]], output: str, terminal: Terminal) -> None:
-    """Write a table for people: as Markdown, or laid out for the terminal's width."""
+    """Write a table for people: as Markdown, or formatted to the terminal's width."""
     if output == "markdown":
         terminal.raw(_markdown(columns, rows))
     else:
@@ -58,7 +58,7 @@ def write_table(columns: Sequence[Column], rows: Sequence[Sequence[str]], output
 
 
 def write_records(records: Sequence[Record], output: str, terminal: Terminal, keys: Sequence[str] = ()) -> None:
-    """Write records for programs, as JSON or CSV; ``keys`` are the headings where there may be no record."""
+    """Write records for programs, as JSON or CSV; ``keys`` are the headings, required if records may be empty."""
     terminal.raw(_json(records) if output == "json" else _csv(records, keys or list(records[0])))
 
 
@@ -71,7 +71,7 @@ def _csv(records: Sequence[Record], keys: Sequence[str]) -> str:
     shape,archs
     m16n8k16,sm_80 sm_90
     """
-    import csv  # here, because tables for people are what is mostly written
+    import csv  # imported late: most tables are written as text
 
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -81,19 +81,19 @@ def _csv(records: Sequence[Record], keys: Sequence[str]) -> str:
 
 
 def _json(records: Sequence[Record]) -> str:
-    """Write records as a JSON list, one record a line; numbers and lists stay what they are."""
-    import json  # here, for the same reason
+    """Write records as a JSON list, one record a line; numbers and lists keep their types."""
+    import json  # imported late too
 
     if not records:
         return "[]\n"
-    # All in one go, which is three times as fast as a call for each; no line ends within what JSON has as one value.
+    # One call for all: three times as fast as one call each. JSON strings contain no raw line breaks.
     text = json.dumps([dict(record) for record in records], separators=(",\n", ": "))[1:-1]
     lines = text.replace("},\n{", "}\n{").replace(",\n", ", ").replace("}\n{", "},\n{")
     return f"[\n{lines}\n]\n"
 
 
 def _markdown(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> str:
-    """Lay a table out as Markdown, every column kept.
+    """Format a table as Markdown, with every column.
 
     Examples
     --------

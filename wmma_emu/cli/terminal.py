@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""How lines reach the reader: styled on a terminal where `rich` is installed, plain everywhere else."""
+"""Output of lines: styled on a terminal if `rich` is installed, plain otherwise."""
 
 import io
 import os
@@ -23,19 +23,19 @@ _STYLES = {
     "literature": "yellow",
     "inferred": "yellow",
 }
-"""What a style looks like. The statuses of a fact are styles of their own: green is backed by hardware."""
+"""The look of each style. The statuses of facts are styles too: green means confirmed by hardware."""
 
 _COLOURED = re.compile(r"(bold )?#[0-9a-f]{6} on #[0-9a-f]{6}")
-"""A style that is a look itself: dark text on a lane's colour."""
+"""A style written as colours: dark text on a lane's colour."""
 
 _WIDTH_OF_FILES = 100
 _NARROWEST = 40
 _MOST_LINES, _LONGEST_LINE = 40, 1000
-"""Of a message of several lines."""
+"""The most lines of a message that are shown."""
 
 
 class Styled(NamedTuple):
-    """A piece of a line and the name of its style; a name that has no look is plain."""
+    """A piece of a line and the name of its style; a name without a look is plain."""
 
     text: str
     style: str = ""
@@ -45,7 +45,7 @@ Line = tuple[Styled, ...]
 
 
 def has_look(style: str) -> bool:
-    """Say whether a style by that name looks other than plain."""
+    """Return whether a style of this name has a look."""
     return style in _STYLES
 
 
@@ -54,7 +54,7 @@ def _styled(piece: str | Styled) -> Styled:
 
 
 def _encodable(text: str, stream: TextIO) -> str:
-    """Replace what the stream's encoding lacks by escapes."""
+    """Escape characters that the stream's encoding does not have."""
     if text.isascii():
         return text
     encoding = getattr(stream, "encoding", None) or "utf-8"
@@ -62,12 +62,12 @@ def _encodable(text: str, stream: TextIO) -> str:
 
 
 def say_on_stderr(text: str) -> None:
-    """Write one line on standard error, if there is one and it takes it."""
+    """Write one line to standard error; ignore errors, and a closed standard error."""
     _say(one_line(text))
 
 
 def show_on_stderr(text: str) -> None:
-    """Write a message of several lines there, with its line breaks: a caret in it points at a place."""
+    """Write a message to standard error with its line breaks, which a caret under a source line requires."""
     lines = text.expandtabs(4).splitlines()
     more = [f"and {len(lines) - _MOST_LINES} lines more"] if len(lines) > _MOST_LINES else []
     _say("\n".join(printable(x[:_LONGEST_LINE].rstrip()) for x in [*lines[:_MOST_LINES], *more]))
@@ -78,24 +78,24 @@ def _say(text: str) -> None:
         return
     try:
         print(_encodable(text, sys.stderr), file=sys.stderr, flush=True)
-    except OSError:  # nowhere is left to say it; the exit status does
+    except OSError:  # the message cannot be written anywhere; the exit status still reports the error
         discard_output(sys.stderr)
 
 
 def discard_output(stream: TextIO | None) -> None:
-    """Send what a stream still buffers nowhere, so that the interpreter's own flush at exit cannot fail."""
+    """Discard a stream's buffered output, so that the interpreter's flush at exit cannot fail."""
     try:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, stream.fileno())  # type: ignore[union-attr]
-    except (AttributeError, OSError, ValueError):  # a stream that is no file
+    except (AttributeError, OSError, ValueError):  # the stream is not a file
         pass
 
 
 class Terminal:
-    """Standard output, or a stream in its place; ``width`` is None for a file or a pipe."""
+    """Standard output, or another stream; ``width`` is None for a file or a pipe."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
-        standard = sys.stdout if sys.stdout is not None else io.StringIO()  # closed: nobody reads
+        standard = sys.stdout if sys.stdout is not None else io.StringIO()  # standard output is closed
         self._stream: TextIO = standard if stream is None else stream
         is_terminal = self._stream.isatty()
         self.width = max(shutil.get_terminal_size().columns, _NARROWEST) if is_terminal else None
@@ -115,7 +115,7 @@ class Terminal:
 
     @property
     def columns(self) -> int:
-        """Columns that a line may have."""
+        """The most columns of a line."""
         return self.width or _WIDTH_OF_FILES
 
     @property
@@ -124,7 +124,7 @@ class Terminal:
         return self._console is not None
 
     def written(self, text: str) -> None:
-        """Write lines that are as wide as they may be, with their own escape sequences if `has_colours`."""
+        """Write text that already fits the width, with its own escape sequences if `has_colours`."""
         print(_encodable(text, self._stream), file=self._stream)
 
     def lines(self, lines: Iterable[Line]) -> None:
@@ -133,12 +133,12 @@ class Terminal:
             self.line(*line)
 
     def text(self, text: str) -> None:
-        """Write a sentence, on as many lines as it takes."""
+        """Write a sentence, wrapped to the width."""
         for part in textwrap.wrap(text, self.width or _WIDTH_OF_FILES, break_on_hyphens=False):
             self.line(part)
 
     def raw(self, text: str) -> None:
-        """Write text that a program will read, as it is; pages and pictures, which name their encoding, in UTF-8."""
+        """Write text for a program unchanged; pages and pictures, which declare their encoding, in UTF-8."""
         binary = getattr(self._stream, "buffer", None) if text.lstrip()[:1] == "<" else None
         if binary is None:
             self._stream.write(_encodable(text, self._stream))
@@ -148,7 +148,7 @@ class Terminal:
         binary.flush()
 
     def fields(self, pairs: Iterable[tuple[str, str | Styled]], indent: int = 2) -> None:
-        """Write labels and their texts below each other; long texts continue under their beginning."""
+        """Write labels and values in two columns; long values continue under their first line."""
         styled = [(label, _styled(text)) for label, text in pairs]
         column = max((len(label) for label, _ in styled), default=0) + 2
         room = max((self.width or _WIDTH_OF_FILES) - indent - column, _NARROWEST // 2)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a first word is that is no command: the name of something, which is then shown."""
+"""Command lines without a command: words that name a file, an instruction, a chip or a kind of finding."""
 
 from collections.abc import Callable, Sequence
 
@@ -13,7 +13,7 @@ def _is_finding(words: Sequence[str]) -> bool:
 
 
 def _is_shown(words: Sequence[str]) -> bool:
-    """Whether words, up to the first option, name instructions or a chip."""
+    """Return whether the words before the first option name instructions or a chip."""
     from wmma_emu.cli.names import named
     from wmma_emu.cli.query import chip_named
 
@@ -32,11 +32,11 @@ _COMMANDS: tuple[tuple[Callable[[Sequence[str]], bool], tuple[str, ...]], ...] =
     (_is_shown, ("show",)),
     (_is_finding, ("finding",)),
 )
-"""What words can be, and the command that shows it."""
+"""The tests of what words name, each with the command that shows it."""
 
 
 def command_for(argv: Sequence[str]) -> list[str] | None:
-    """Put the command before words that shows what they name; None if they name nothing.
+    """Prepend the command that shows what the words name; return None if they name nothing.
 
     Examples
     --------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What is wrong with a command line, in one line: what was given, what is legal, what comes nearest."""
+"""One-line errors of a command line: the given value, the legal values and the nearest legal one."""
 
 from argparse import Namespace
 from collections.abc import Iterable, Sequence
@@ -12,29 +12,29 @@ _LONGEST_VALUE = 80
 
 
 class UsageError(WmmaEmuError):
-    """A command line that cannot be carried out: an option, a value or a file."""
+    """An error in a command line: in an option, a value or a file."""
 
 
 class SeveralError(UsageError):
-    """A name that several things have; its lines list them."""
+    """An ambiguous name; the lines of the message list its meanings."""
 
 
 def did_you_mean(given: str, legal: Iterable[str]) -> str:
-    """Name the legal word nearest to what was given, as the end of a sentence; nothing if none is near."""
+    """Return a question that names the nearest legal word, to end a message; empty if no word is near."""
     word, legal = given[:100].casefold(), list(legal)
     near = [x for x in _formats(word) if x in legal]
     return question(near or nearest(word, legal), show=str)
 
 
 def _formats(word: str) -> tuple[str, ...]:
-    """Name the formats that a word means; here, because most command lines need none of it."""
+    """List the formats that a word names; imported late, as most command lines do not need them."""
     from wmma_emu.instructions.notation import formats_called
 
     return formats_called(word)
 
 
 def _two_meanings(word: str, legal: Sequence[str]) -> str:
-    """Say what a word means here and there, if formats are wanted; nothing if it means one thing."""
+    """Return the two meanings of an ambiguous format name, or an empty string."""
     from wmma_emu.formats.names import TWO_MEANINGS
 
     return TWO_MEANINGS.get(word.strip().casefold(), "") if _formats(word) and _formats(word)[0] in legal else ""
@@ -43,9 +43,9 @@ def _two_meanings(word: str, legal: Sequence[str]) -> str:
 def check_choice(
     option: str, given: str | None, legal: Iterable[str], shown: Iterable[str] | None = None
 ) -> str | None:
-    """Return what was given if it is legal, in any case of letters, or left out; an error names the nearest.
+    """Return the legal word that equals the given one, ignoring case; None for None; errors suggest the nearest.
 
-    ``shown`` is what an error lists, where everything that is legal would be too much.
+    ``shown`` are the words that an error lists, if all legal ones would be too many.
 
     Examples
     --------
@@ -63,7 +63,7 @@ def check_choice(
         if word.casefold() == given.strip().casefold():
             return word
     if clash := _two_meanings(given, legal):
-        raise UsageError(f"{option} {given[:80]!r} is {clash}; write the one that is meant")
+        raise UsageError(f"{option} {given[:80]!r} is {clash}; write the format itself")
     familiar = [x for x in _formats(given) if x in legal]
     if len(familiar) == 1:
         return familiar[0]
@@ -72,38 +72,38 @@ def check_choice(
 
 
 def check_number(option: str, given: str, first: int = 0) -> int:
-    """Return the whole number that an option gives; ``first`` is the least that is legal, which an error names.
+    """Return the integer that an option gives; error messages name ``first``, the least legal one.
 
     Examples
     --------
     >>> check_number("--row", "1.5")
     Traceback (most recent call last):
         ...
-    wmma_emu.cli.usage.UsageError: --row '1.5' is no whole number; the first is 0
+    wmma_emu.cli.usage.UsageError: --row '1.5' is not an integer; legal integers begin at 0
     """
     try:
         return int(given)
     except ValueError:  # of thousands of digits too
-        raise UsageError(f"{option} {quoted(given)} is no whole number; the first is {first}") from None
+        raise UsageError(f"{option} {quoted(given)} is not an integer; legal integers begin at {first}") from None
 
 
 def from_words(arguments: Namespace, names: Sequence[str], numbers: Sequence[str]) -> None:
-    """Take numbers that stand without their options for those options that are not given, in their order."""
+    """Assign numbers given as plain words to the options that are missing, in order."""
     free = [x for x in names if getattr(arguments, x, "") is None]
     if len(numbers) > len(free):
         options = " and ".join(f"--{x}" for x in names)
-        raise UsageError(f"{len(numbers)} numbers are given beside {options}; give each once")
+        raise UsageError(f"{len(numbers)} numbers are given in addition to {options}; give each only once")
     for name, number in zip(free, numbers, strict=False):
         setattr(arguments, name, number)
 
 
 def names_in(text: str) -> list[str]:
-    """Take names apart that stand with commas between."""
+    """Split a comma-separated list of names."""
     return [x.strip() for x in text.split(",") if x.strip()]
 
 
 def quoted(given: str) -> str:
-    """Repeat what was given in quotes, or bare if it is an integer; not more of it than fits a line.
+    """Quote a given value, except an integer; truncate a long one.
 
     Examples
     --------
@@ -118,7 +118,7 @@ def quoted(given: str) -> str:
 
 
 def one_line(message: str) -> str:
-    """Put a message on one line: spaces for line breaks, escapes for what cannot be printed."""
+    """Put a message on one line: replace line breaks by spaces, and unprintable characters by escapes."""
     text = " ".join(message.split())
     if len(text) > _LONGEST_LINE:
         text = text[:_LONGEST_LINE] + "..."
