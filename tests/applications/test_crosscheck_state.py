@@ -92,7 +92,7 @@ def test_ctrl_c_leaves_a_state_and_no_process(tmp_path):
     os.killpg(process.pid, signal.SIGINT)  # a terminal sends it to all processes of the group
     _, err = process.communicate(timeout=30)
     assert process.returncode == 130
-    assert f"the same command goes on from {state}" in err.decode()
+    assert f"the same command continues from {state}" in err.decode()
     assert "Traceback" not in err.decode()
     deadline = time.monotonic() + 10
     while _alive(process.pid) and time.monotonic() < deadline:

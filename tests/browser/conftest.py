@@ -77,7 +77,7 @@ def address(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def explorer(browser, address):
-    """One page for most tests, with what its console says and what it asks of a network."""
+    """Open one page for most tests; record its console messages and its network requests."""
     context = browser.new_context(
         viewport={"width": 1440, "height": 900},
         permissions=["clipboard-read", "clipboard-write"],

@@ -106,7 +106,7 @@ def test_text_stays_in_its_cell_and_the_page_does_not_scroll_sideways(open_page,
     assert len(colours) == 6
 
 
-def test_a_picture_by_itself_has_its_text_inside_and_larger_letters_are_found_outside(open_page, written):
+def test_a_picture_alone_has_its_text_inside_and_larger_letters_are_found_outside(open_page, written):
     shown = open_page(f"file://{written}/one.svg", 1440, 900)
     assert shown.evaluate(OUTSIDE) == []
     shown.evaluate("document.querySelector('style').textContent += 'text { font-size: 19px !important }'")

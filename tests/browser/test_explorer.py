@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The explorer in a browser: what it draws, lights, copies and saves is what the tables say."""
+"""The explorer in a browser: its drawings, highlights, copies and files agree with the tables."""
 
 import re
 import xml.etree.ElementTree as ET
@@ -58,7 +58,7 @@ def test_pictures_have_each_element_once_where_the_tables_have_it(explore):
             assert layout.element_at(lane, register, bit) == (int(x["row"]), int(x["col"]))
 
 
-def test_texts_of_cells_stay_in_their_cells(explore):
+def test_labels_stay_in_their_cells(explore):
     page = explore()
     script = """() => [...document.querySelectorAll("#view-layout .cell")].filter(cell => {
         const box = cell.querySelector(".edge").getBBox();
@@ -153,10 +153,10 @@ def test_questions_are_answered_and_wrong_ones_say_what_is_legal(explore):
     assert "x[2] in bits 0–15, x[3] in bits 16–31" in ask(page, "register 1")
     assert len(holders(page, "registers", "lit")) == 64
     assert "B[3][4]" in ask(page, "B[3][4]") and state(page)["letter"] == "B"
-    assert "legal are 0 to 31" in ask(page, "lane 40")
-    assert "legal are 0 to 15" in ask(page, "A[16][0]")
-    assert "legal are 0 to 3" in ask(page, "a4")
-    assert "says no place" in ask(page, "sonata")
+    assert "legal values are 0 to 31" in ask(page, "lane 40")
+    assert "legal values are 0 to 15" in ask(page, "A[16][0]")
+    assert "legal values are 0 to 3" in ask(page, "a4")
+    assert "does not name a position" in ask(page, "sonata")
     assert page.locator("#answer.wrong").count() == 1
     assert ask(page, "T7 d2").startswith("Register d2 of lane 7")
     page.click("#tab-formulas")
@@ -247,14 +247,14 @@ def test_wgmma_shows_a_warp_and_columns_at_a_time_and_says_where_b_is(explore):
     assert (state(page)["warp"], state(page)["part"]) == (1, 4)
     assert holders(page, "matrix", "strong") == holders(page, "registers", "strong") == [(place.element, place.lane)]
     page.click(".at-B .name")
-    assert "lies in shared memory" in page.inner_text("#windows")
-    assert "lies in shared memory" in ask(page, "B[0][0]")
+    assert "is in shared memory" in page.inner_text("#windows")
+    assert "is in shared memory" in ask(page, "B[0][0]")
 
 
 # --- formulas, schedules, files ------------------------------------------------------------------
 
 
-def test_formulas_are_those_of_the_layout_and_are_copied(explore):
+def test_formulas_equal_the_formulas_of_the_layout_and_are_copied(explore):
     page = explore(chip="sm_70", i=WMMA, op="B", view="formulas")
     formulas = layout_for(lookup(WMMA), "b", "sm_70").formulas
     page.click("[data-copy]")

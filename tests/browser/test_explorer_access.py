@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The explorer for everybody: axe-core finds nothing, a phone keeps the answer in sight, a wide screen is used."""
+"""Accessibility of the explorer: axe-core finds nothing, a phone keeps the answer in view, a wide screen is used."""
 
 import pytest
 
@@ -81,7 +81,7 @@ def test_on_a_phone_the_answer_of_a_tap_is_in_sight_with_the_cell_that_was_tappe
 
 
 @pytest.mark.parametrize(("width", "height"), [(1366, 768), (1440, 900), (1920, 1080), (2560, 1440)])
-def test_a_wide_screen_has_overview_matrix_and_registers_beside_each_other(explore, width, height):
+def test_a_wide_screen_shows_overview_matrix_and_registers_in_one_row(explore, width, height):
     page = explore(width, height, chip="sm_90", i=A16, op="A")
     boxes = page.evaluate("""() => [".overview", "#matrix svg", "#registers svg"].map(x => {
         const box = document.querySelector(x).getBoundingClientRect();
@@ -109,7 +109,7 @@ def test_pictures_are_saved_as_png_and_as_tikz(explore):
     assert text.count("{") == text.count("}") and text.rstrip().endswith("\\end{document}")
 
 
-def test_a_page_that_knows_the_documentation_links_to_the_page_of_the_chosen_instruction(open_page, tmp_path):
+def test_a_page_within_the_documentation_links_to_the_page_of_the_chosen_instruction(open_page, tmp_path):
     from wmma_emu.instructions.reference_pages import anchor_of, document_of
     from wmma_emu.instructions.table import INSTRUCTIONS
     from wmma_emu.viz import explorer_page
@@ -128,6 +128,6 @@ def test_a_page_that_knows_the_documentation_links_to_the_page_of_the_chosen_ins
         assert where == f"{document_of(INSTRUCTIONS[name])}.html#{anchor_of(INSTRUCTIONS[name])}"
 
 
-def test_a_page_that_knows_no_documentation_has_no_link_to_it(explore):
+def test_a_page_outside_the_documentation_has_no_link_to_it(explore):
     page = explore()
     assert page.evaluate("[...document.querySelectorAll('a')].map(x => x.className)") == ["skip"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Instructions, chips, questions and links: the explorer shows what was asked for, or says why not."""
+"""Instructions, chips, questions and links: the explorer shows the requested item, or explains why it cannot."""
 
 import pytest
 
@@ -136,7 +136,7 @@ REFUSED = [
     ("C[1][12]", "To ask of another instruction, name it: C[1][12] of wmma m16n16k16."),
     ("C[1][12] of wmma m16n16k16 on toast", "No chip is called “toast”"),
     ("T5 of m16n8k16 f16 on sm_70", f"sm_70 has no {A16}; it is on sm_80"),
-    ("A[3][20] of mma.sp m16n8k32 f16", "column 20 of the whole A, where metadata keeps it, is A[3][10] or A[3][11]"),
+    ("A[3][20] of mma.sp m16n8k32 f16", "column 20 of the whole A, if metadata keeps it, is A[3][10] or A[3][11]"),
 ]
 
 
@@ -147,7 +147,7 @@ def test_a_question_that_is_refused_is_quoted_or_says_what_to_ask(explore, quest
     assert page.locator("#answer.wrong").count() == 1 and state(page)["entry"] == lookup(A16).mnemonic
 
 
-def test_another_chip_is_asked_the_same_question(explore):
+def test_the_question_is_kept_when_the_chip_changes(explore):
     page = explore(chip="sm_90", i=A16, op="A")
     layouts = {chip: layout_for(lookup(WMMA), "c", chip) for chip in ("sm_90", "sm_70")}
     ask(page, "C[1][12] of wmma m16n16k16")
@@ -165,13 +165,13 @@ def test_another_chip_is_asked_the_same_question(explore):
     assert page.inner_text("#answer").startswith("C[1][12]")
     explore(chip="sm_90", i=A16, op="A")
     page.select_option("#chip", "sm_70")
-    assert page.inner_text("#notice") == f"sm_70 has no {A16}; shown is m8n8k4.f32.f16.f16.f32."
+    assert page.inner_text("#notice") == f"sm_70 does not support {A16}; m8n8k4.f32.f16.f16.f32 is shown."
 
 
 @pytest.mark.parametrize(
     ("width", "name", "question"), [(1440, S8, "A[9][30]"), (390, WMMA, "C[1][12]")], ids=["1440", "390"]
 )
-def test_a_place_that_is_found_is_scrolled_into_its_figure(explore, width, name, question):
+def test_a_found_element_is_scrolled_into_view_in_its_figure(explore, width, name, question):
     page = explore(width, chip="sm_90", i=name, op="A")
     ask(page, question)
     found = page.evaluate("""() => [...document.querySelectorAll(".cell.strong")].map(cell => {

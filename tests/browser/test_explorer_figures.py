@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What one sees in the explorer, word by word: texts, colours, names and tables are those of the layouts."""
+"""The visible contents of the explorer: labels, colours, names and tables agree with the layouts."""
 
 import re
 
@@ -108,7 +108,7 @@ def ask(page, question):
 
 
 def found(page, text):
-    """What the list of instructions offers, and its words, when a text is typed."""
+    """Return the entries of the list of instructions, and its words, after a query is typed."""
     script = """text => {
         const box = document.getElementById("instruction"), list = document.getElementById("found");
         box.focus();
@@ -133,7 +133,7 @@ def upto(first, count):
 
 
 def bands(page):
-    """Places of each operand that a mark's row or column meets."""
+    """Return the positions of each operand in a mark's row or column."""
     return page.evaluate("""() => Object.fromEntries(Object.entries(explorer.marked()).map(
         ([letter, kinds]) => [letter, kinds.band.map(x => [x.row, x.col])]))""")
 
@@ -150,10 +150,10 @@ OPERANDS = [
 
 
 @pytest.mark.parametrize("name, chip, letter", OPERANDS)
-def test_a_cell_of_the_matrix_shows_and_names_who_holds_its_element(looks, name, chip, letter):
+def test_a_cell_of_the_matrix_names_the_lanes_that_hold_its_element(looks, name, chip, letter):
     layout = layout_for(lookup(name), letter.lower(), chip)
     picture, _ = looks(name, chip, letter)
-    cells = sorted(picture["cells"], key=lambda x: (x["y"], x["x"]))  # as they stand on the page
+    cells = sorted(picture["cells"], key=lambda x: (x["y"], x["x"]))  # in their order on the page
     assert len(cells) == layout.rows * layout.cols
     assert len({x["y"] for x in cells}) == layout.rows and len({x["x"] for x in cells}) == layout.cols
     for number, cell in enumerate(cells):
@@ -351,7 +351,7 @@ def test_the_metadata_table_says_lane_and_nibble_of_each_chunk_and_which_nibbles
 
 
 def cards(page):
-    """Of every card of loads: operand, how it is stored, the move, the heads, the address of each lane, the words."""
+    """Return, for every card of loads: operand, order in memory, move, headings, addresses of lanes, words."""
     script = """() => [...document.querySelectorAll("#view-loads .card")].map(card => ({
         title: card.querySelector("h3").textContent, move: card.querySelector("p code").textContent,
         heads: [...card.querySelectorAll("th")].map(x => x.textContent), words: card.textContent,
@@ -379,7 +379,7 @@ def in_memory(layout, places, stored):
 
 
 @pytest.mark.parametrize("name", [A16, S8, SPARSE, "m16n8k8.f32.tf32.tf32.f32", "m16n8k8.f16.f16.f16.f16"])
-def test_the_addresses_of_a_card_load_what_the_operand_wants(explore, name):
+def test_the_addresses_of_a_card_load_the_elements_of_the_operand(explore, name):
     page = explore(chip="sm_90", i=name, view="loads")
     seen = []
     for card in cards(page):
@@ -436,7 +436,7 @@ def test_stores_of_a_wide_d_begin_where_the_card_says_and_fill_the_tile(explore)
 
 
 def feeds(chip, mnemonic):
-    """Family, shape (of a wgmma without n), letter and order in memory of what a move fills."""
+    """Return family, shape (for wgmma without n), letter and order in memory of the operand that a move fills."""
     found = {}
     for row in INSTRUCTIONS.values():
         if chip not in row.archs or row.family == "wmma.mma":
@@ -539,7 +539,7 @@ def test_each_machine_instruction_says_its_k_its_registers_and_what_is_done_so_f
             assert numbers_of(said["columns"]) == list(part.cols)
             other = part.b_threadgroup not in (None, part.threadgroup) and len(step.parts) > 1
             assert (f"of threadgroup {part.b_threadgroup}" in said["of B"]) is other
-            own = {"d"} if schedule.finish == "none" else {"d", "sums", "first", "second"}  # sums beside D, if not it
+            own = {"d"} if schedule.finish == "none" else {"d", "sums", "first", "second"}  # sums other than D
             summand = own if step.start == "d" else {"c"}
             places = (("reads of A", {"a"}), ("of B", {"b"}), ("adds to", summand), ("writes", own))
             for (head, names), held in zip(places, (part.a, part.b, part.c, part.d), strict=True):
@@ -548,7 +548,7 @@ def test_each_machine_instruction_says_its_k_its_registers_and_what_is_done_so_f
                     assert text == "zero"
                 else:
                     assert set(re.findall("[a-z]+", text)) <= names and numbers_of(text) == list(held.registers)
-        # What earlier ones have added, by where it stands in the picture of D.
+        # The terms that earlier steps added, by their position in the picture of D.
         assert len(shown["grids"]) == 3 * matrices
         counted = np.zeros_like(done)
         for x, y, width, height, shade, count in shown["done"]:
@@ -592,7 +592,7 @@ def likeness(row, other):
         (S8, "sm_70"), (SPARSE, "sm_75"),
     ],
 )  # fmt: skip
-def test_a_chip_that_lacks_an_instruction_shows_what_comes_nearest_and_says_so(explore, name, chip):
+def test_a_chip_without_an_instruction_shows_the_nearest_and_names_it(explore, name, chip):
     page = explore(chip="sm_90", i=name)
     row = lookup(name)
     assert chip not in row.archs
@@ -601,7 +601,9 @@ def test_a_chip_that_lacks_an_instruction_shows_what_comes_nearest_and_says_so(e
     shown = lookup(now["entry"])
     assert now["chip"] == chip and chip in shown.archs
     assert likeness(row, shown) == max(likeness(row, x) for x in INSTRUCTIONS.values() if chip in x.archs)
-    assert page.text_content("#said") == f"{chip} has no {row.short_mnemonic}; shown is {shown.short_mnemonic}."
+    assert page.text_content("#said") == (
+        f"{chip} does not support {row.short_mnemonic}; {shown.short_mnemonic} is shown."
+    )
     assert page.input_value("#instruction") == shown.short_mnemonic
 
 
@@ -623,7 +625,9 @@ def test_a_wrong_name_is_said_to_match_nothing_and_each_word_offered_instead_mat
 def test_a_part_of_a_name_finds_those_of_the_chip_before_others(explore):
     page = explore(chip="sm_80", i=A16)
     first = found(page, "e4m3")[0][0]
-    assert "e4m3" in first and "sm_89" in first and "sm_80" not in first  # none is on sm_80: it says where one is
+    assert (
+        "e4m3" in first and "sm_89" in first and "sm_80" not in first
+    )  # sm_80 supports none: the page names the chips that do
     there = ["on sm_" not in x for x in found(page, "m16n8k16")[0]]
     assert there == sorted(there, reverse=True) and there[0]
     page.keyboard.press("Escape")

@@ -24,7 +24,7 @@ MX = "m16n8k64.kind::mxf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0"
 TENSOR = "tcgen05.mma.cta_group::{}.kind::f16.m{}n{}k16.f32.f16.f16"
 FOLDED = "tcgen05.mma.ws.cta_group::1.kind::f16.m32n64k16.f32.f16.f16"
 
-# Question, where it is asked (chip, instruction), and what the answer says.
+# Question, context (chip, instruction), and expected words of the answer.
 ANSWERED = [
     ("lane 5", ("sm_90", A16), "Lane 5 holds 8 elements of A in 4 registers"),
     ("what does thread 31 hold?", ("sm_90", A16), "Lane 31 holds 8 elements of A"),
@@ -62,19 +62,19 @@ ANSWERED = [
 
 REFUSED = [
     ("lane 32", ("sm_90", A16), "There is no lane 32: a warp has 32 lanes"),
-    ("A[16][0]", ("sm_90", A16), "legal are 0 to 15"),
-    ("a4", ("sm_90", A16), "legal are 0 to 3"),
-    ("T5 x8", ("sm_90", A16), "legal are 0 to 7"),
+    ("A[16][0]", ("sm_90", A16), "legal values are 0 to 15"),
+    ("a4", ("sm_90", A16), "legal values are 0 to 3"),
+    ("T5 x8", ("sm_90", A16), "legal values are 0 to 7"),
     ("warp 1 lane 5", ("sm_90", A16), "one warp executes it"),
-    ("sonata", ("sm_90", A16), "says no place"),
+    ("sonata", ("sm_90", A16), "does not name a position"),
     ("lane 5 on mi300", ("sm_90", A16), "No chip is called “mi300”"),
-    ("B[0][0] of wgmma m64n64k16 f16", ("sm_90", A16), "lies in shared memory"),
-    ("lane 5 of HMMA.16832.F32", ("sm_90", A16), "No instruction becomes HMMA.16832.F32 on any chip"),
+    ("B[0][0] of wgmma m64n64k16 f16", ("sm_90", A16), "is in shared memory"),
+    ("lane 5 of HMMA.16832.F32", ("sm_90", A16), "No instruction compiles to HMMA.16832.F32 on any chip"),
     ("lane 5 of SM80_16x8x16_F32F16F16_TN", ("sm_90", A16), "Near are SM80_16x8x16_F32F16F16F32_TN"),
     ("scale_A[0][0]", ("sm_90", A16), "has no block scales"),
-    ("scale_A[9][4]", ("sm_120", MX), "legal are 0 to 1"),
-    (f"D[64][0] of {TENSOR.format(1, 64, 64)}", ("sm_90", A16), "legal are 0 to 63"),
-    ("B[0][0] of tcgen05 f16 m128n64", ("sm_90", A16), "always lies in shared memory"),
+    ("scale_A[9][4]", ("sm_120", MX), "legal values are 0 to 1"),
+    (f"D[64][0] of {TENSOR.format(1, 64, 64)}", ("sm_90", A16), "legal values are 0 to 63"),
+    ("B[0][0] of tcgen05 f16 m128n64", ("sm_90", A16), "is always in shared memory"),
     ("lane 128 column 0 of tcgen05 f16 m128n64", ("sm_90", A16), "There is no lane of tensor memory 128"),
     ("scale_A[0][0] of tcgen05 f16 m128n64", ("sm_90", A16), "has no scale_A"),
     ("D[32][0]", ("sm_90", A16, "tile"), "The tile of D has 32 rows"),
@@ -82,7 +82,7 @@ REFUSED = [
     ("((4,8),(2,2)):((32,1)", ("sm_90", A16), "lacks a closing parenthesis"),
 ]  # fmt: skip
 
-# As people say it, where nothing but the place counts: on m16n8k16 of f16, A chosen.
+# Users' wordings, of which only the position matters: on m16n8k16 of f16, A chosen.
 A_3_5 = "A[3][5] of m16n8k16.f32.f16.f16.f32 on sm_90 is element x[1] of lane 14 (register a0, bits 16–31)"
 D_0_0 = "D[0][0] of m16n8k16.f32.f16.f16.f32 on sm_90 is element x[0] of lane 0 (register d0, bits 0–31)"
 SAID = [
@@ -129,15 +129,15 @@ SAID = [
 ]  # fmt: skip
 
 SAID_WRONG = [
-    ("who has A[16][0]", "legal are 0 to 15"),
-    ("what is in a4 of lane 7", "legal are 0 to 3"),
+    ("who has A[16][0]", "legal values are 0 to 15"),
+    ("what is in a4 of lane 7", "legal values are 0 to 3"),
     ("laneid 32", "There is no lane 32"),
     ("threadIdx.x = 1024", "a block has at most 1024 threads"),
-    ("threadIdx.x = 37 of warp 1", "threadIdx.x says which warp and lane"),
-    ("threadIdx.y = 3", "“threadIdx.y = 3” says no place"),
-    ("who has E[0][0]", "“who has E[0][0]” says no place"),
-    ("a[9] of thread 5", "legal are 0 to 3"),
-    ("what is it", "says no place"),
+    ("threadIdx.x = 37 of warp 1", "threadIdx.x determines warp and lane"),
+    ("threadIdx.y = 3", "“threadIdx.y = 3” does not name a position"),
+    ("who has E[0][0]", "“who has E[0][0]” does not name a position"),
+    ("a[9] of thread 5", "legal values are 0 to 3"),
+    ("what is it", "does not name a position"),
     ("T5 of spars", "No instruction matches “spars”"),
     ("T5 of m16n8k1", "No instruction matches “m16n8k1”"),
     ("sing T5", "No instruction matches “sing”"),
@@ -158,7 +158,7 @@ def test_a_question_is_answered(explore, question, where, said):
 
 
 @pytest.mark.parametrize(("question", "where", "said"), REFUSED, ids=[x[0][:50] for x in REFUSED])
-def test_a_question_without_an_answer_is_told_what_is_legal(explore, question, where, said):
+def test_a_question_without_an_answer_reports_the_legal_values(explore, question, where, said):
     page = opened(explore, *where)
     assert said in ask(page, question)
     assert page.locator("#answer.wrong").count() == 1
@@ -172,7 +172,7 @@ def test_a_question_in_english_is_answered(explore, question, said):
 
 
 @pytest.mark.parametrize(("question", "said"), SAID_WRONG, ids=[x[0][:50] for x in SAID_WRONG])
-def test_a_question_in_english_without_an_answer_is_told_what_is_legal(explore, question, said):
+def test_a_question_in_english_without_an_answer_reports_the_legal_values(explore, question, said):
     page = explore(chip="sm_90", i=A16, op="A")
     assert said in ask(page, question)
     assert page.locator("#answer.wrong").count() == 1
@@ -207,7 +207,7 @@ def test_help_shows_questions_and_each_has_an_answer(explore):
 
 
 @pytest.mark.parametrize("question", ["D[20][40] of tcgen05 ws f16 m32n64", "scale_A[9][1] of mxf4 m16n8k64"])
-def test_a_place_that_is_no_register_is_in_the_address_and_escape_lets_go_of_it(explore, question):
+def test_an_address_outside_registers_is_in_the_link_and_escape_clears_it(explore, question):
     page = explore(chip="sm_90", i=A16)
     answer = ask(page, question)
     fragment = dict(x.split("=") for x in page.url.partition("#")[2].split("&"))
@@ -250,7 +250,7 @@ def test_a_name_means_here_what_it_means_in_python(explore, text):
         assert found == [expected.mnemonic, letters[meaning.operand]]
 
 
-def test_every_name_that_is_shown_is_that_of_the_notation(explore):
+def test_every_shown_name_is_the_name_of_the_notation(explore):
     page = explore(chip="sm_90", i=A16)
     shown = page.evaluate("""() => explorer.ENTRIES.filter(x => x.kind === "product").map(x => [
         x.name, explorer.atoms_of(x),
@@ -292,7 +292,7 @@ def test_every_layout_in_cutes_notation_is_found_where_it_is_typed(explore):
 # --- tensor memory ---------------------------------------------------------------------------------
 
 
-def test_elements_lie_in_tensor_memory_where_python_says(explore):
+def test_addresses_in_tensor_memory_equal_the_addresses_in_python(explore):
     page = explore(chip="sm_90", i=A16)
     script = """([name, letter, cells]) => cells.map(([row, col]) =>
         explorer.tensor_places(explorer.entry_named(name), letter, row, col).map(
@@ -320,7 +320,7 @@ def test_elements_lie_in_tensor_memory_where_python_says(explore):
     assert len(seen) > 30
 
 
-def test_the_thread_that_loads_a_word_is_that_of_the_layout(explore):
+def test_the_thread_that_loads_a_word_is_the_thread_of_the_layout(explore):
     page = explore(chip="sm_90", i=A16)
     script = """([name, lane, column]) => {
         const found = explorer.tensor_thread({ lane, column }, explorer.TENSOR_LOADS[name]);
@@ -382,7 +382,7 @@ def test_every_element_of_a_tile_is_held_by_its_warps_and_what_they_hold_is_the_
                 assert found == {"A": rows_of_a, "B": columns_of_b, "D": {m + wm * n}}[letter]
 
 
-def test_a_place_of_a_tile_is_that_of_cutes_tiled_mma(explore):
+def test_a_position_in_a_tile_equals_that_in_cutes_tiled_mma(explore):
     page = explore(chip="sm_90", i=A16)
     script = """([letter, warps, repeats, cells]) => {
         const entry = explorer.BY_NAME.get("m16n8k16.f32.f16.f16.f32");
@@ -402,7 +402,7 @@ def test_a_place_of_a_tile_is_that_of_cutes_tiled_mma(explore):
                 assert {tuple(x) for x in here} == {(x.warp, x.lane, x.value) for x in found.locate(*cell)}
 
 
-def test_a_scale_that_is_asked_for_is_where_the_selectors_put_it(explore):
+def test_a_requested_scale_is_at_the_position_that_the_selectors_determine(explore):
     page = explore(chip="sm_120", i=MX, view="scales")
     page.click('#view-scales [data-byte-id-a="2"]')
     page.click('#view-scales [data-thread-id-a="1"]')

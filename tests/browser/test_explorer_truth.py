@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the explorer's views say beside the pictures is what the package does: blocks, registers, sums, addresses."""
+"""The explorer's words around the pictures agree with the package: blocks, registers, sums, addresses."""
 
 import re
 from collections import Counter
@@ -191,7 +191,7 @@ def test_a_sparse_sum_goes_through_the_columns_that_are_kept(explore, name):
     kept, chunk = granularity_of(row).name.split(":")
     page = explore(chip="sm_80", i=name, op="D")
     answer = ask(page, "D[3][2]")
-    assert f"where k goes through the {row.k // 2} of {row.k} columns that metadata keeps of row 3 of A" in answer
+    assert f"where k runs over the {row.k // 2} of {row.k} columns of row 3 of A that metadata keeps" in answer
     assert "The packed row 3 of A is in lanes" in answer
     answer = ask(page, "A[3][1]")
     assert f"{kept} of {chunk} {'is' if kept == '1' else 'are'} kept" in answer
@@ -273,7 +273,7 @@ def test_a_refusal_repeats_what_was_typed_and_counts_matrices(explore):
     assert "ldmatrix.m8n8.x4.shared.b16 has 4 matrices: there is no matrix 9; legal values are 0 to 3" in answer
     assert "has 8 rows: there is no row 8" in ask(page, "M0[8][0]")
     explore(chip="sm_90", i="m16n8k16.f32.f16.f16.f32", op="A")
-    assert "has 1 matrix: there is no matrix 2; legal is 0" in ask(page, "(2, 3, 3)")
+    assert "has 1 matrix: there is no matrix 2; legal is only 0" in ask(page, "(2, 3, 3)")
     assert f"there is no row {10**26 - 1};" in ask(page, f"({10**26 - 1}, 0)")
     assert f"There is no lane {'9' * 60}…:" in ask(page, "T" + "9" * 400)
     for question in (
@@ -286,7 +286,7 @@ def test_a_refusal_repeats_what_was_typed_and_counts_matrices(explore):
         assert page.locator("#answer.wrong").count() == 1
 
 
-def test_a_window_that_becomes_narrow_or_wide_is_arranged_anew(explore):
+def test_the_page_is_rearranged_when_the_window_becomes_narrow_or_wide(explore):
     try:
         page = explore(chip="sm_70", i="m8n8k4.f32.f16.f16.f32", op="A")
         shape = """[document.querySelector('#product').className,
@@ -338,7 +338,7 @@ SPARSE_MX = "mma.sp::ordered_metadata.m16n8k64.kind::mxf8f6f4.block_scale.scale_
      (MXF8, {"byte-id-b": 3}, ((0, 0), (0, 3)))],
     ids=["mxf4", "mxf8f6f4"],
 )  # fmt: skip
-def test_the_tables_of_block_scales_are_those_of_the_registers_and_follow_the_selectors(explore, name, clicks, ids):
+def test_the_tables_of_block_scales_agree_with_the_registers_and_follow_the_selectors(explore, name, clicks, ids):
     row = lookup(name)
     page = explore(chip="sm_120", i=row.short_mnemonic)
     page.click("#to-scales")
@@ -360,10 +360,10 @@ def test_the_tables_of_block_scales_are_those_of_the_registers_and_follow_the_se
 
 def test_a_value_that_does_not_fill_its_byte_is_said_to_be_where_it_is(explore):
     page = explore(chip="sm_120", i=lookup(MXF8).short_mnemonic, op="A")
-    assert "is 4 bits of its byte, bits 2–5 of the first; the others do not count" in page.inner_text("#facts")
+    assert "is 4 bits of its byte, bits 2–5 of the first; the other bits are ignored" in page.inner_text("#facts")
     answer = ask(page, "T5 a1 x6")
     assert "register a1, bits 18–21" in answer
-    assert "Its scale is that of row 9 and columns 0–31." in answer
+    assert "Its scale applies to row 9 and columns 0–31." in answer
     cell = page.evaluate(
         """() => ({...document.querySelector('#registers [data-lane="5"][data-index="6"]').dataset})"""
     )
@@ -375,9 +375,9 @@ def test_sums_with_block_scales_say_which_scale_meets_which_k(explore):
     page = explore(chip="sm_121", i=lookup(MXF4).short_mnemonic, op="D")
     assert page.inner_text("#equation") == "D = A · B + C, A and B with block scales"
     assert "A[3][k] · B[k][5] · scale_A[3][k / 32] · scale_B[k / 32][5]" in ask(page, "D[3][5]")
-    assert "Its scale is that of rows 32–63 and column 5." in ask(page, "B[40][5]")
+    assert "Its scale applies to rows 32–63 and column 5." in ask(page, "B[40][5]")
     explore(chip="sm_121", i=lookup(SPARSE_MX).short_mnemonic, op="A")
-    assert "Its scale is that of row 3 and columns 0–63 of the whole A." in ask(page, "A[3][20]")
+    assert "Its scale applies to row 3 and columns 0–63 of the whole A." in ask(page, "A[3][20]")
 
 
 @pytest.mark.slow

@@ -10,7 +10,7 @@ from wmma_emu.applications.explorer import handout_page
 from wmma_emu.instructions import lookup
 from wmma_emu.layouts import layout_for
 
-# --- keyboard, names, speed, room ----------------------------------------------------------------
+# --- keyboard, names, speed, size ----------------------------------------------------------------
 
 
 def test_it_can_be_used_with_the_keyboard_alone(explore):
@@ -81,7 +81,7 @@ def luminance(colour):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_texts_have_contrast_by_day_and_by_night(explore, scheme):
+def test_text_has_contrast_by_day_and_by_night(explore, scheme):
     page = explore(chip="sm_90", i=A16, op="A", lane=5, scheme=scheme)
     pairs = page.evaluate("""() => [...document.querySelectorAll("body *:not(svg *)")].filter(x => x.checkVisibility()
         && [...x.childNodes].some(y => y.nodeType === 3 && y.textContent.trim())).map(x => {
@@ -189,7 +189,7 @@ HANDOUTS = [
 
 
 @pytest.mark.parametrize(("name", "chip"), HANDOUTS, ids=[f"{name}-{chip}" for name, chip in HANDOUTS])
-def test_a_handout_is_one_sheet_of_a4_and_of_letter_and_nothing_of_it_is_cut_off(browser, tmp_path, name, chip):
+def test_a_handout_fits_one_sheet_of_a4_and_of_letter_without_clipping(browser, tmp_path, name, chip):
     path = tmp_path / "handout.html"
     path.write_text(handout_page(name, chip), encoding="utf-8")
     page = browser.new_page()
@@ -211,7 +211,7 @@ def test_a_handout_is_one_sheet_of_a4_and_of_letter_and_nothing_of_it_is_cut_off
     page.close()
 
 
-def test_a_handout_says_of_each_box_the_lane_and_the_register_of_the_tables(browser, tmp_path):
+def test_each_box_of_a_handout_has_the_lane_and_the_register_of_the_tables(browser, tmp_path):
     path = tmp_path / "handout.html"
     path.write_text(handout_page(A16), encoding="utf-8")
     page = browser.new_page()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Pictures of operands in a browser: texts as wide as they are drawn, in light and dark, and in grey."""
+"""Pictures of operands in a browser: labels of the drawn width, in light and dark, and in grey."""
 
 import pytest
 
@@ -69,7 +69,7 @@ def shown(tmp_path, pictures):
 
 @pytest.mark.sweep(keep=1 / 3)
 @pytest.mark.parametrize("name", OPERANDS)
-def test_every_text_lies_in_its_cell_and_nothing_is_clipped(open_page, tmp_path, name):
+def test_every_label_is_within_its_cell_and_nothing_is_clipped(open_page, tmp_path, name):
     pictures = []
     for operand in OPERANDS[name]:
         last = (operand.layout.rows - 1, operand.layout.cols - 1)
@@ -91,7 +91,7 @@ LOOKS = """() => Object.fromEntries(["on", "off"].map(name => {
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_what_is_pointed_out_stands_out_by_more_than_colour(open_page, tmp_path, scheme):
+def test_highlighting_does_not_depend_on_colour_alone(open_page, tmp_path, scheme):
     url = shown(tmp_path, [draw_matrix(TF32.a, lane=5)])
     looks = open_page(url, color_scheme=scheme).evaluate(LOOKS)
     on, off = looks["on"], looks["off"]

@@ -58,7 +58,7 @@ WRONG = """() => {
 }"""
 
 
-def test_texts_stay_in_their_blocks_and_off_each_other(open_page, tmp_path):
+def test_labels_stay_in_their_blocks_and_do_not_overlap(open_page, tmp_path):
     pictures = [draw_schedule(schedule_of(name, chip), step=step) for name, chip, step in SHOWN]
     (tmp_path / "all.html").write_text(page("all", "".join(x._repr_html_() for x in pictures)), encoding="utf-8")
     opened = open_page((tmp_path / "all.html").as_uri())

@@ -114,8 +114,8 @@ A, B, H = np.zeros((4, 16), F16), np.zeros((16, 3), F16), "m16n8k16.f32.f16.f16.
 @pytest.mark.parametrize(
     ("use", "error", "message"),
     [
-        (lambda: we.explain(H, A, B, row=4, col=0), BOUNDS, "there is no row 4 in D; legal are 0 to 3"),
-        (lambda: we.explain(H, A, B, row=0, col=3), BOUNDS, "there is no column 3 in D; legal are 0 to 2"),
+        (lambda: we.explain(H, A, B, row=4, col=0), BOUNDS, "row 4 does not exist in D; legal values are 0 to 3"),
+        (lambda: we.explain(H, A, B, row=0, col=3), BOUNDS, "column 3 does not exist in D; legal values are 0 to 2"),
         (lambda: we.explain(H, A, B, row=-1, col=0), BOUNDS, "there is no row -1"),
         (lambda: we.explain(H, A[:0], B, row=0, col=0), BOUNDS, "no row 0 in D; legal are none"),
         (lambda: we.explain(H, A, B, row=0, col=10**400), BOUNDS, "there is no column 1000.*\\.\\.\\."),

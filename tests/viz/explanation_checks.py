@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The numbers of a step held against those that are read from its picture."""
+"""The numbers of a step compared with the numbers that are read from its picture."""
 
 from fractions import Fraction
 

@@ -86,7 +86,7 @@ def row_of(group: ElementTree.Element) -> Row:
 
 
 def bits_of(pattern: ElementTree.Element) -> int:
-    """The bits of a pattern from the digits in its boxes, which are what is written in them."""
+    """Return the bits of a pattern from the digits in its boxes."""
     boxes = list(pattern.iter(f"{SVG}rect"))
     texts = [x.text for x in pattern.iter(f"{SVG}text") if x.get("class") == "mono"]
     assert texts == [x.get("data-digits") for x in boxes]

@@ -24,7 +24,7 @@ class Held(NamedTuple):
 
 
 class Drawn(NamedTuple):
-    """A cell: its attributes as numbers, its classes, its shapes and its texts from left to right."""
+    """A cell: its attributes as numbers, its classes, its shapes and its labels from left to right."""
 
     group: ElementTree.Element
     data: dict
@@ -82,7 +82,7 @@ def cells_of(picture):
 
 
 def held_by(layout: LaneMap, elements=None, lanes=None):
-    """Every element of every lane, as the table has it."""
+    """Return every element of every lane of the table."""
     coords = layout.coords_of_lanes.tolist()
     matrices = layout.matrix_of_lane.reshape(-1).tolist()
     for i in range(layout.num_elements) if elements is None else elements:

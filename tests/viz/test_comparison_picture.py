@@ -20,7 +20,7 @@ CHIPS = ("sm_86", "sm_89", "sm_90", "sm_100", "sm_120")
 
 
 def cells_of(root):
-    """Of each panel, each cell's kind, place in cells and text."""
+    """Return, for each panel, each cell's kind, position and text."""
     frames = [x for x in root.findall(f"{SVG}rect") if x.get("class") == f"k{EQUAL}" and x.get("width") != "16"]
     panels = [[] for _ in frames]
     for group in root.findall(f"{SVG}g"):
@@ -67,7 +67,7 @@ def test_kinds_end_where_their_labels_say():
     assert KINDS[NAN - 1].label == f"{KINDS[NAN - 1].first} up"
 
 
-def test_nan_and_signs_of_zero_have_colours_and_marks_of_their_own():
+def test_nan_and_signs_of_zero_have_their_own_colours_and_marks():
     reference = np.array([[0, ONE, QUIET_NAN, QUIET_NAN]], np.uint32)
     other = np.array([[0x80000000, QUIET_NAN, ONE, 0x7FC00000]], np.uint32)
     root = ElementTree.fromstring(comparison_of(reference, sm_90=other).svg())
@@ -102,7 +102,7 @@ SHAPES = [(1, 1), (16, 8), (1, 500), (500, 1), (70, 40), (4, 40, 30), (0, 3), (2
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("chips", [(), CHIPS[:1], CHIPS[:2], CHIPS], ids=len)
-def test_everything_lies_within_the_picture_and_no_texts_overlap(shape, chips):
+def test_everything_is_within_the_picture_and_no_labels_overlap(shape, chips):
     steps = np.random.default_rng(5).integers(0, 2**20, shape)
     root = ElementTree.fromstring(distances(steps, chips).svg())
     width, height = (float(root.get(x)) for x in ("width", "height"))
@@ -121,7 +121,7 @@ def test_everything_lies_within_the_picture_and_no_texts_overlap(shape, chips):
         assert x >= 0 and y >= 0 and x + w <= width and y + h <= height
 
 
-def test_a_large_matrix_is_reduced_and_the_picture_says_so():
+def test_a_large_matrix_is_reduced_and_the_picture_notes_it():
     steps = np.zeros((1024, 1024), np.uint32)
     steps[1000, 3], steps[1001, 5], steps[0, 0] = 9, 30, 1
     text = distances(steps).svg()
@@ -172,7 +172,7 @@ def luminance(colour):
 
 @pytest.mark.parametrize(("column", "sign"), [("day", -1), ("night", 1)])
 def test_lightness_alone_orders_the_distances_away_from_equal_bits(column, sign):
-    # So that they are told apart without any colour vision.
+    # They must be distinguishable without any colour vision.
     lights = [luminance(getattr(kind, column)) for kind in KINDS[ZERO_SIGN + 1 : NAN]]
     lights = [luminance(getattr(KINDS[EQUAL], column)), *lights]
     for one, two in itertools.pairwise(lights):

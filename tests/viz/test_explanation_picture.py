@@ -127,7 +127,7 @@ def test_a_picture_with_another_digit_anywhere_is_noticed(name):
             check(step, read(f"{svg[:place]}{1 - int(svg[place])}{svg[place + 1 :]}"))
 
 
-def test_a_term_that_is_far_away_stands_off_the_ruler_behind_a_broken_arrow():
+def test_a_distant_term_is_drawn_off_the_ruler_after_a_broken_arrow():
     (a, b), _ = CASES["products of 200 binades apart"]
     svg = str(draw_explanation(explain(a, b), step=1))
     root = ElementTree.fromstring(svg)
@@ -140,7 +140,7 @@ def test_a_term_that_is_far_away_stands_off_the_ruler_behind_a_broken_arrow():
     assert [g.find("{*}path").get("data-shift") for g in (rows["k=1"], rows["k=2"])] == ["200", "27"]
 
 
-def test_bits_that_are_cut_are_struck_out_behind_a_bar_at_the_same_place():
+def test_truncated_bits_are_struck_out_after_a_bar_in_the_same_column():
     a, b = half((1, 1), (2.0**-13 * 1.75, 2.0**-12))
     step = explain(a, b).steps[0]
     root = ElementTree.fromstring(str(draw_explanation(explain(a, b), step=1)))
@@ -159,7 +159,7 @@ def test_bits_that_are_cut_are_struck_out_behind_a_bar_at_the_same_place():
     assert left <= min(struck) and right >= max(struck) + 10
 
 
-def test_one_power_of_two_stands_in_one_column_of_all_rows():
+def test_each_power_of_two_is_in_one_column_of_all_rows():
     rng = np.random.default_rng(5)
     a, b = rng.standard_normal((1, 16)).astype(np.float16), rng.standard_normal((16, 1)).astype(np.float16)
     root = ElementTree.fromstring(str(draw_explanation(explain(a, b, arch="a100"), step=2)))
@@ -196,7 +196,7 @@ def test_a_step_that_there_is_not_is_refused_with_those_that_there_are(step):
 def test_of_many_steps_the_ends_and_those_that_lose_most_are_drawn_and_any_other_can_be():
     rng = np.random.default_rng(7)
     a, b = rng.standard_normal((1, 4096)).astype(np.float16), rng.standard_normal((4096, 1)).astype(np.float16)
-    b[2048] = 1000  # the sum is large from here on, and more of each term is cut
+    b[2048] = 1000  # after this term the sum is large, and more of each term is truncated
     explanation = explain(a, b)
     whole = str(draw_explanation(explanation))
     drawn = [int(x) for x in re.findall(r">step (\d+): 16 products", whole)]
@@ -209,14 +209,14 @@ def test_of_many_steps_the_ends_and_those_that_lose_most_are_drawn_and_any_other
     check(explanation.steps[99], read(str(draw_explanation(explanation, step=100))))
 
 
-def test_products_that_fill_k_with_zeros_take_no_room_in_a_chain():
+def test_products_that_pad_k_with_zeros_are_not_drawn_in_a_chain():
     explanation = explain(np.array([[1.5]]), np.array([[2.5]]))
     whole = str(draw_explanation(explanation))
     assert whole.count('data-term="product"') == 1 and len(explanation.steps) == 16
     assert "Steps 2 to 16 add products that are zero, and change nothing" in whole
 
 
-def test_no_products_are_said_so():
+def test_a_sum_without_products_is_described():
     explanation = explain(np.zeros((1, 0), np.float16), np.zeros((0, 1), np.float16), np.ones((1, 1), np.float32))
     assert "No products: D is C." in str(draw_explanation(explanation)) and "D is C" in html(explanation)
 
@@ -238,7 +238,7 @@ def test_html_has_every_fact_figures_and_the_text_and_asks_for_nothing_else():
     assert set(outside) == {"http://www.w3.org/2000/svg"} and not re.search(r"<script|<link|@import|url\(", found)
 
 
-def test_every_picture_says_what_it_shows_in_words():
+def test_every_picture_has_a_description():
     a, b = half((1.5, 1.5), (2.0**-13, 2.0**-12))
     explanation = explain(a, b, arch="a100")
     for svg in (str(draw_explanation(explanation)), *re.findall(r"<svg.*?</svg>", html(explanation), re.DOTALL)):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What pictures of explanations say in words and labels, and which steps they choose, held against the numbers."""
+"""The words and labels of explanations' pictures, and the chosen steps, compared with the numbers."""
 
 import re
 from fractions import Fraction
@@ -109,7 +109,7 @@ FAR = {
 
 @pytest.mark.parametrize("name", FAR)
 def test_a_break_says_how_many_digits_and_which_it_stands_for(name):
-    """Of each row without a gap: what is drawn and what is folded are all powers from its first to its last."""
+    """Check that every row is complete: the drawn and the folded powers are all powers from its first to its last."""
     explanation = we.explain(None, *FAR[name], row=0, col=0)
     folded = 0
     for step in explanation.steps:

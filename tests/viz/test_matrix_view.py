@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The matrix view: every cell says what the table of the layout says, and stands where its element does."""
+"""The matrix view: every cell agrees with the table of the layout, and is at the position of its element."""
 
 import itertools
 import re
@@ -27,7 +27,7 @@ WGMMA = we.instruction("wgmma.m64n256k16.f32.f16.f16")
 
 
 def window_of(operand, cells):
-    """The rows and columns that are drawn, as the cells have them."""
+    """Return the rows and columns of the drawn cells."""
     rows = {x.data["row"] + i for x in cells for i in range(x.data.get("rows", 1))}
     cols = {x.data["col"] + i for x in cells for i in range(x.data.get("cols", 1))}
     assert rows == set(range(min(rows), max(rows) + 1)) and cols == set(range(min(cols), max(cols) + 1))
@@ -52,7 +52,7 @@ def test_the_cells_of_every_layout_are_the_table(part):
 
 
 @pytest.mark.parametrize("operand", ALL[::6], ids=repr)
-def test_cells_stand_at_their_row_and_column_name_their_lanes_and_have_their_colour(operand):
+def test_cells_are_at_their_row_and_column_name_their_lanes_and_have_their_colour(operand):
     picture = draw_matrix(operand)
     style = str(picture).split("</style>")[0]
     cells = cells_of(picture)
@@ -131,7 +131,7 @@ def test_the_pictures_are_the_formulas_written_by_hand(name, instruction, counts
     (WGMMA.d, {"lane": 127}, "Thread 127 holds rows 55, 63, 64 columns from 6 to 255 of D"),
     (F16.a.layout, {"element": (0, 0)}, "Element [0, 0] is in lane 0, register r0, bits 0 to 15 (x0)"),
 ])  # fmt: skip
-def test_what_is_pointed_out_is_said_marked_and_nothing_else(operand, options, title):
+def test_only_the_highlighted_elements_are_described_and_marked(operand, options, title):
     picture = draw_matrix(operand, **options)
     assert picture.title == title
     layout = operand if isinstance(operand, LaneMap) else operand.layout
@@ -175,7 +175,7 @@ def test_one_of_four_matrices_can_be_drawn_alone():
     assert len(set(corners)) == 4
 
 
-def test_the_part_of_a_large_matrix_is_the_one_around_what_is_pointed_out():
+def test_the_part_of_a_large_matrix_is_around_the_highlighted_element():
     picture = draw_matrix(WGMMA.d, lane=70)
     rows, cols = window_of(WGMMA.d, cells_of(picture))
     assert (rows, cols) == (set(range(32, 48)), set(range(16)))
@@ -187,7 +187,7 @@ def test_the_part_of_a_large_matrix_is_the_one_around_what_is_pointed_out():
 
 
 def numbers_beside(picture, axis):
-    """The ruler above (axis 0) or beside (axis 1) the cells: the middle of each number's cell, and the number."""
+    """Return the ruler above (axis 0) or at the left (axis 1) of the cells: each number with its middle."""
     found = cells_of(picture)
     edge = min(x.box[1 - axis] for x in found)
     texts = [x for x in root_of(picture).findall(f"{SVG}text") if x.text and x.text.isdigit()]
@@ -201,7 +201,7 @@ def numbers_beside(picture, axis):
     (WGMMA.d, {"element": (40, 200)}), (WGMMA.d, {"element": (63, 255)}), (WGMMA.a, {"element": (17, 3), "most": 64}),
     (F16.c, {"element": (9, 3)}), (F16.a, {"lane": 5}), (S8.b, {"register": 1}), (QUADS.c, {"lane": 21}),
 ], ids=str)  # fmt: skip
-def test_rulers_number_the_rows_and_columns_of_the_cells_below_them_and_bold_ones_are_pointed_out(operand, options):
+def test_rulers_number_the_rows_and_columns_of_the_cells_and_bold_numbers_are_highlighted(operand, options):
     options = dict(options)
     most = options.pop("most", 512)
     picture = draw_matrix(operand, most_cells=most, **options, **({"matrix": 1} if operand is QUADS.c else {}))
@@ -239,7 +239,7 @@ def test_the_map_of_a_large_matrix_marks_the_part_that_is_drawn(element, columns
 
 
 @pytest.mark.parametrize("operand", [F16.a, F16.b, S8.a, S8.b], ids=repr)
-def test_ticks_stand_at_the_edges_of_cells_between_their_elements(operand):
+def test_ticks_at_the_edges_of_cells_separate_their_elements(operand):
     picture = draw_matrix(operand)
     [path] = [x.get("d") for x in root_of(picture).findall(f"{SVG}path") if x.get("class") == "tick"]
     number = r"(-?[\d.]+)"
@@ -302,7 +302,7 @@ def test_the_head_and_the_foot_say_shape_chip_order_formulas_and_source():
 
 @pytest.mark.parametrize("draw", [{"element": (9, 17)}, {}], ids=["pointed out", "plain"])
 @pytest.mark.parametrize("operand", [F16.a, F16.b, S8.b, B1.a, B1.b, QUADS.c, VOLTA.a, VOLTA.c, WGMMA.d], ids=repr)
-def test_texts_lie_in_their_cells_and_everything_in_the_picture(operand, draw):
+def test_labels_are_within_their_cells_and_everything_within_the_picture(operand, draw):
     if draw and operand not in (B1.a, WGMMA.d):
         draw = {"element": (3, 3)}
     picture = draw_matrix(operand, **draw)
@@ -320,7 +320,7 @@ def test_texts_lie_in_their_cells_and_everything_in_the_picture(operand, draw):
 
 @pytest.mark.parametrize(("options", "error", "message"), [
     ({"lane": 32}, OutOfBoundsError, "there is no lane 32; legal values are 0 to 31"),
-    ({"lane": 1.5}, FragmentMismatchError, "the lane is 1.5, not an integer"),
+    ({"lane": 1.5}, FragmentMismatchError, "the lane is 1.5, which is not an integer"),
     ({"register": 4}, OutOfBoundsError, "there is no register 4; legal values are 0 to 3"),
     ({"element": (16, 0)}, OutOfBoundsError, "there is no row 16; legal values are 0 to 15"),
     ({"element": (0, -1)}, OutOfBoundsError, "there is no column -1; legal values are 0 to 15"),
@@ -329,7 +329,7 @@ def test_texts_lie_in_their_cells_and_everything_in_the_picture(operand, draw):
     ({"matrix": 1}, OutOfBoundsError, "there is no matrix 1; legal values are 0 to 0"),
     ({"lane": 3, "element": (9, 3)}, UnsupportedInstructionError,
      r"lane=3 and element=\(9, 3\) have no element in common; A\[9, 3\] is in lane 5, register a1, bits 16 to 31 "
-     r"\(x3\); leave one of them out"),
+     r"\(x3\); omit one of them"),
 ])  # fmt: skip
 def test_what_the_operand_does_not_have_is_an_error_that_says_what_it_has(options, error, message):
     with pytest.raises(error, match=message):

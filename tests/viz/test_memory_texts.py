@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What can be read in pictures of memory, and where it stands: every text and every box, held against the plans."""
+"""The labels and boxes of pictures of memory, and their positions, compared with the plans."""
 
 from collections import defaultdict
 from itertools import product
@@ -32,7 +32,7 @@ class Box(NamedTuple):
 
 
 class Label(NamedTuple):
-    """A text beside the cells: its anchor, its base line."""
+    """A label next to the cells: its anchor, its base line."""
 
     x: float
     y: float
@@ -40,7 +40,7 @@ class Label(NamedTuple):
 
 
 def boxes(picture, kind):
-    """Every cell of a class, with its frame and its texts."""
+    """Return every cell of a class, with its frame and its labels."""
     found = []
     for group in ElementTree.fromstring(str(picture)).iter(f"{SVG}g"):
         if kind not in group.get("class", "").split():
@@ -56,7 +56,7 @@ def boxes(picture, kind):
 
 
 def labels(picture):
-    """Every text that is in no cell."""
+    """Return every label outside the cells."""
     root = ElementTree.fromstring(str(picture))
     within = {x for group in root.iter(f"{SVG}g") if group.get("class") != "count" for x in group.iter(f"{SVG}text")}
     return [Label(float(x.get("x")), float(x.get("y")), x.text) for x in root.iter(f"{SVG}text") if x not in within]
@@ -73,12 +73,12 @@ def in_reading_order(found, down, across):
 
 
 def beside(found, box):
-    """The texts on the line of a box."""
+    """Return the labels on the line of a box."""
     return [x for x in found if box.top < x.y < box.bottom]
 
 
 def above(found, box, within):
-    """The texts over the middle of a box, within so much room."""
+    """Return the labels above the middle of a box, within a distance."""
     middle = (box.left + box.right) / 2
     return [x.text for x in found if abs(x.x - middle) < 0.01 and 0 < box.top - x.y < within]
 
@@ -87,7 +87,7 @@ def above(found, box, within):
     "ldmatrix.m8n8.x1.b16", "ldmatrix.m8n8.x2.trans.b16", "stmatrix.m8n8.x4.b16", "stmatrix.m16n8.x2.trans.b8",
     "ldmatrix.m16n16.x1.trans.b8",
 ])  # fmt: skip
-def test_rows_their_lanes_addresses_and_elements_stand_in_their_places(name):
+def test_rows_their_lanes_addresses_and_elements_are_at_their_positions(name):
     plan = ldmatrix_plan(name)
     rows = np.random.default_rng(len(name)).permutation(64)[:32] * 16
     picture = draw_ldmatrix(name, rows)
@@ -153,7 +153,7 @@ def test_registers_stand_lane_by_lane_lowest_bits_first_below_their_names(name):
 
 
 @pytest.mark.parametrize("pitch", [32, 48, 64, 128])
-def test_banks_are_named_above_rows_stand_in_theirs_and_counts_below(pitch):
+def test_banks_are_named_above_their_rows_and_counted_below(pitch):
     name = "ldmatrix.m8n8.x4.b16"
     rows = plain_addresses(name, pitch)
     picture = draw_ldmatrix(name, pitch=pitch)
@@ -254,7 +254,7 @@ SHARED = [(0, "k", 128, 256), (32, "k", 16, 256), (64, "k", 16, 512), (128, "k",
 
 
 @pytest.mark.parametrize(("swizzle", "major", "leading", "stride"), SHARED, ids=[f"{x[0]}-{x[1]}" for x in SHARED])
-def test_chunks_of_a_shared_operand_stand_at_their_addresses_and_say_their_elements(swizzle, major, leading, stride):
+def test_chunks_of_a_shared_operand_are_at_their_addresses_and_name_their_elements(swizzle, major, leading, stride):
     descriptor = MatrixDescriptor(1024, leading, stride, swizzle)
     plan = shared_plan(descriptor, 64, 16, "f16", major)
     picture = draw_shared_operand(descriptor, 64, 16, "f16", major, memory_rows=64)

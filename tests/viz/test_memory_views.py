@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Pictures of memory show what the emulator does: elements told apart by their numbers go where the cells say."""
+"""Pictures of memory agree with the emulator: numbered elements are moved to the registers that the cells name."""
 
 import itertools
 from xml.etree import ElementTree
@@ -163,12 +163,12 @@ def test_a_swizzle_given_as_addresses_has_no_conflict_and_loads_what_the_plain_t
     (("ldmatrix.m8n8.x1.b16", np.arange(32)), {}, AlignmentError, "lane 1 gives the address 1"),
     (("ldmatrix.m8n8.x1.b16", np.arange(8) * 16), {}, FragmentMismatchError, r"shape \(\*warps, 32\)"),
     (("ldmatrix.m8n8.x1.b16", np.zeros((2, 32), int)), {}, FragmentMismatchError, "one warp"),
-    (("ldmatrix.m8n8.x1.b16", np.zeros(32, int)), {"pitch": 16}, UnsupportedInstructionError, "give one of both"),
-    ((MOVMATRIX, np.zeros(32, int)), {}, UnsupportedInstructionError, "leave addresses and pitch out"),
+    (("ldmatrix.m8n8.x1.b16", np.zeros(32, int)), {"pitch": 16}, UnsupportedInstructionError, "pass only one of them"),
+    ((MOVMATRIX, np.zeros(32, int)), {}, UnsupportedInstructionError, "omit addresses and pitch"),
     (("ldmatrix.m8n8.x3.b16",), {}, UnsupportedInstructionError, "Nearest"),
-    (("mma.m16n8k16",), {}, UnsupportedInstructionError, "the first word is ldmatrix, stmatrix, movmatrix"),
+    (("mma.m16n8k16",), {}, UnsupportedInstructionError, "the first word must be ldmatrix, stmatrix, movmatrix"),
     (("stmatrix.m8n8.x4.b16",), {"arch": "sm_80"}, UnsupportedInstructionError, "the first chip that has it is sm_90"),
-    (("ldmatrix.m8n8.x1.b16",), {"lane": 32}, OutOfBoundsError, "there is no lane 32; legal are 0 to 31"),
+    (("ldmatrix.m8n8.x1.b16",), {"lane": 32}, OutOfBoundsError, "the lane is 32; legal lanes are 0 to 31"),
 ])  # fmt: skip
 def test_what_ldmatrix_would_refuse_is_not_drawn(arguments, options, error, text):
     with pytest.raises(error, match=text):
@@ -192,7 +192,7 @@ IDS = [f"{x[0]}-{x[1].name}-m{x[2]}n{x[3]}k{x[4]}-{x[5].cpp.split('::')[-1].repl
 
 
 @pytest.mark.parametrize(("arch", "use", "m", "n", "k", "kind", "layout", "memory_layout", "ldm"), FRAGMENTS, ids=IDS)
-def test_every_cell_of_load_matrix_sync_is_what_a_load_puts_there(
+def test_every_cell_of_load_matrix_sync_is_the_element_that_a_load_puts_there(
     arch, use, m, n, k, kind, layout, memory_layout, ldm
 ):  # fmt: skip
     fragment = wmma.fragment(use, m, n, k, kind, layout, arch=arch)
@@ -236,13 +236,13 @@ def test_a_lane_that_is_lit_in_ldmatrix_shows_its_registers_and_the_row_whose_ad
     assert sum("phase" in x for x in lit) == (plan.lanes_with_address > 9)
 
 
-def test_segments_are_counted_as_bytes_lie_in_them():
+def test_segments_are_counted_from_the_bytes_of_the_elements():
     fragment = wmma.fragment(wmma.matrix_a, 16, 16, 16, wmma.half, wmma.row_major)
     for ldm in (16, 24, 32, 72):
         plan = load_plan(fragment, ldm)
         lying = {int(byte) // 32 for byte in (plan.positions.reshape(-1, 1) * 2 + [0, 1]).reshape(-1)}
         assert plan.segments.tolist() == sorted(lying)
-        assert f"lie in {len(lying)} segments" in str(draw_load_matrix_sync(fragment, ldm))
+        assert f"span {len(lying)} segments" in str(draw_load_matrix_sync(fragment, ldm))
 
 
 @pytest.mark.parametrize(("ldm", "options", "error", "text"), [
@@ -251,11 +251,11 @@ def test_segments_are_counted_as_bytes_lie_in_them():
     (0, {}, AlignmentError, "the smallest that is legal is 16"),
     (None, {}, FragmentMismatchError, "pass ldm"),
     ("16", {}, FragmentMismatchError, "ldm is an integer"),
-    (1 << 21, {}, OutOfBoundsError, "takes 1048576 elements at most"),
-    (16, {"start": 8}, AlignmentError, "legal are multiples of 32 bytes"),
+    (1 << 21, {}, OutOfBoundsError, "shows at most 1048576 elements"),
+    (16, {"start": 8}, AlignmentError, "legal distances are multiples of 32 bytes"),
     (16, {"start": -16}, OutOfBoundsError, "before the first"),
-    (16, {"lane": -1}, OutOfBoundsError, "there is no lane -1"),
-    (16, {"layout": wmma.mem_row_major}, FragmentMismatchError, "leave the argument out"),
+    (16, {"lane": -1}, OutOfBoundsError, "the lane is -1"),
+    (16, {"layout": wmma.mem_row_major}, FragmentMismatchError, "omit the argument"),
 ])  # fmt: skip
 def test_what_a_load_would_refuse_is_not_drawn(ldm, options, error, text):
     fragment = wmma.fragment(wmma.matrix_a, 16, 16, 16, wmma.half, wmma.row_major)
@@ -298,7 +298,7 @@ def test_a_shared_operand_of_an_instruction_brings_its_major_and_its_descriptor(
     text = " ".join(ElementTree.fromstring(str(picture)).itertext())
     for said in (hex(operand.descriptor)[2:], "swizzle 128", "base offset 0", "(SBO) 1024", "start + SBO = 1024"):
         assert said in text
-    with pytest.raises(FragmentMismatchError, match="leave major out"):
+    with pytest.raises(FragmentMismatchError, match="omit major"):
         draw_shared_operand(operand, 64, 16, "f16", "k")
 
 
@@ -316,7 +316,8 @@ def test_elements_that_share_an_address_and_gaps_between_them_are_said():
     ((MatrixDescriptor(112, 16, 1024, 128), 64, 16, "f16"), AlignmentError, "would cross its end"),
     ((1 << 14, 64, 16, "f16"), UnsupportedInstructionError, "reserved bits set: 14"),
     ((MatrixDescriptor(0, 16, 256), 64, 12, "f16"), FragmentMismatchError, "it needs at least 8 lines of 16 bytes"),
-    ((MatrixDescriptor(0, 16, 256), 64, 32, "e4m3", "mn"), UnsupportedInstructionError, "MN-major elements must have 16 bits"),
+    ((MatrixDescriptor(0, 16, 256), 64, 32, "e4m3", "mn"), UnsupportedInstructionError, "MN-major elements must have "
+        "16 bits"),
     (("x", 64, 16, "f16"), FragmentMismatchError, "an integer of 64 bits"),
 ])  # fmt: skip
 def test_what_wgmma_would_not_read_is_not_drawn(arguments, error, text):
@@ -326,7 +327,7 @@ def test_what_wgmma_would_not_read_is_not_drawn(arguments, error, text):
         draw_shared_operand(MatrixDescriptor(0, 128, 256), 8, 16, "f16", memory_rows=0)
 
 
-def test_pictures_say_for_whom_they_are_and_escape_their_title():
+def test_pictures_name_their_chip_and_escape_their_title():
     for picture in (
         draw_ldmatrix("ldmatrix.m8n8.x1.b16", title="<b>"),
         draw_shared_operand(MatrixDescriptor(0, 128, 256), 8, 16, "f16", title="<b>"),

@@ -47,7 +47,7 @@ def everywhere(layout, seed):
 
 
 def shifted(layout):
-    """Columns one further on: neighbours still, but across the edges of what were cells."""
+    """Return a layout shifted by one column: elements are still adjacent, but across the edges of the former cells."""
     coords = layout.coords.copy()
     coords[..., 1] = (coords[..., 1] + 1) % layout.cols
     return own(layout, coords)
@@ -78,7 +78,7 @@ def test_both_views_say_what_the_layout_says(name):
     bits = layout.element_bits
     for draw, wanted in ((draw_matrix, range(layout.read_elements)), (draw_registers, None)):
         drawn = said(draw(layout), bits)
-        lanes = range(32) if (name, draw) == ("warps", draw_registers) else None  # which are alike: one is drawn
+        lanes = range(32) if (name, draw) == ("warps", draw_registers) else None  # the warps are equal: one is drawn
         assert drawn == sorted(held_by(layout, wanted, lanes))
         assert all(at(layout, x) == (x.row, x.col) for x in drawn)
     for lane in (0, 7, layout.num_lanes - 1):
@@ -86,7 +86,7 @@ def test_both_views_say_what_the_layout_says(name):
 
 
 @pytest.mark.parametrize("name", OWN)
-def test_cells_cover_no_other_and_their_texts_are_their_elements(name):
+def test_cells_do_not_overlap_and_their_labels_are_their_elements(name):
     layout = OWN[name]
     for draw in (draw_matrix, draw_registers):
         cells = cells_of(draw(layout))
@@ -105,7 +105,7 @@ def test_cells_cover_no_other_and_their_texts_are_their_elements(name):
 
 
 @pytest.mark.parametrize("name", ["f16-0", "s8", "b1", "warps"])
-def test_the_bits_above_the_registers_are_those_of_the_elements_below(name):
+def test_the_bits_above_the_registers_belong_to_the_elements_below(name):
     layout = OWN[name]
     picture = draw_registers(layout)
     cells = [x for x in cells_of(picture) if x.lanes == [0]]
@@ -127,7 +127,7 @@ def test_neighbours_of_ones_own_are_one_cell():
     assert {x.data["rows"] for x in cells_of(draw_registers(down))} == {2}
 
 
-def test_no_rule_is_told_of_warps_that_are_not_alike():
+def test_warps_with_different_layouts_have_no_rule():
     layout = WARPS.coords_of_lanes.copy()
     layout[:, 64:96] = layout[::-1, 64:96]
     picture = draw_matrix(own(WARPS, layout), most_cells=1)
@@ -136,7 +136,7 @@ def test_no_rule_is_told_of_warps_that_are_not_alike():
     assert "more rows" in " ".join(x for x in texts_of(draw_matrix(WARPS, most_cells=1)) if x)
 
 
-def test_what_is_pointed_out_is_in_its_own_cell_alone():
+def test_a_highlighted_element_marks_only_its_own_cell():
     layout = OWN["f16-0"]
     row, col = layout.coords[3, 5].tolist()
     for draw in (draw_matrix, draw_registers):

@@ -23,13 +23,17 @@ def test_the_ending_says_what_is_written(tmp_path, name):
 
 @pytest.mark.parametrize("name", ["a.pdf", "a", ".svg", "a.svg.txt", "x" * 200])
 def test_another_ending_is_a_value_error_that_names_those_there_are(tmp_path, name):
-    with pytest.raises(ValueError, match=r"as \.svg, \.html, \.tex, \.tikz or \.png; .* is none of them") as caught:
+    with pytest.raises(
+        ValueError,
+        match=r"does not end in .*; legal endings are \.svg, \.html, \.tex, \.tikz or "
+        r"\.png",
+    ) as caught:
         PICTURE.save(tmp_path / name)
     assert isinstance(caught.value, WmmaEmuError) and list(tmp_path.iterdir()) == []
 
 
 def test_a_missing_folder_is_named(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"there is no such folder; make it first: '.*nowhere'"):
+    with pytest.raises(FileNotFoundError, match=r"the folder does not exist; create it first: '.*nowhere'"):
         PICTURE.save(tmp_path / "nowhere" / "a.svg")
 
 

@@ -89,7 +89,7 @@ def test_registers_that_are_not_read_are_drawn_as_copies():
 @pytest.mark.parametrize("options", [
     {"register": 1}, {"element": (9, 3)}, {"lane": 5, "register": 1}, {"lane": 5, "element": (9, 3)},
 ], ids=str)  # fmt: skip
-def test_what_is_pointed_out_is_marked_and_nothing_else(options):
+def test_only_the_highlighted_elements_are_marked(options):
     picture = draw_registers(F16.a, **options)
     for cell in cells_of(picture):
         wanted = [
@@ -111,7 +111,7 @@ def test_a_lane_alone_is_not_marked_in_itself():
     assert {tuple(x.classes) for x in cells_of(picture)} == {("cell", "l5")}
 
 
-def test_the_part_of_four_warps_registers_is_the_one_around_what_is_pointed_out():
+def test_the_part_of_four_warps_registers_is_around_the_highlighted_element():
     picture = draw_registers(WGMMA.d, element=(40, 200))
     cells = cells_of(picture)
     assert {x.lanes[0] for x in cells} == set(range(64, 96))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Pictures of schedules: what they draw, read back from the SVG, is what the schedule says."""
+"""Pictures of schedules: the shapes read back from the SVG agree with the schedule."""
 
 import re
 from collections import Counter
@@ -49,7 +49,7 @@ def parts_of(svg):
 
 
 @pytest.mark.parametrize(("name", "chip", "lowering"), SHOWN, ids=IDS)
-def test_the_blocks_that_are_drawn_are_those_of_the_schedule(name, chip, lowering):
+def test_the_drawn_blocks_equal_the_blocks_of_the_schedule(name, chip, lowering):
     schedule = schedule_of(name, chip, lowering)
     drawn = parts_of(draw_schedule(schedule).svg)
     assert len(drawn) == len(set(drawn))
@@ -145,7 +145,7 @@ def test_a_legend_names_the_lanes_of_the_threadgroups_and_a_note_whose_the_colou
     assert not re.search(r"\bT\d", picture.svg)
 
 
-def test_a_tip_says_who_holds_a_block_or_makes_it():
+def test_a_tooltip_names_the_threadgroups_that_hold_or_compute_a_block():
     svg = draw_schedule(schedule_of("wmma.mma.m16n16k16.f32.f32", "sm_70")).svg
     tips = re.findall(r'<g class="part" data-step="2" [^>]*><title>([^<]*)</title>', svg)
     assert [x for x in tips if "B[" in x] == ["held by TG4-5: B[0:4, 4:8]", "held by TG6-7: B[0:4, 12:16]"]
@@ -196,7 +196,7 @@ def test_what_is_rounded_in_turn_is_marked_inside_a_machine_instruction():
 @pytest.mark.parametrize("step", [-1, 4, "x", 1.5])
 def test_a_machine_instruction_that_there_is_not_is_refused(step):
     schedule = schedule_of("wmma.mma.m16n16k16.f32.f32", "sm_75")
-    with pytest.raises(OutOfBoundsError, match="they are 0 to 3"):
+    with pytest.raises(OutOfBoundsError, match="legal numbers are 0 to 3"):
         draw_schedule(schedule, step=step)
 
 

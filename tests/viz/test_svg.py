@@ -19,7 +19,7 @@ def test_what_is_hostile_is_escaped_everywhere():
     assert [x.get("fill") for x in root.iter() if x.tag.endswith("}text")] == [HOSTILE]
 
 
-def test_numbers_are_short_and_names_are_those_of_svg():
+def test_numbers_are_short_and_names_are_the_names_of_svg():
     assert element("rect", x=1 / 3, y=2.0, width=10**5, text_anchor="end", class_="a") == (
         '<rect x="0.333333" y="2" width="100000" text-anchor="end" class="a"/>'
     )
@@ -33,7 +33,7 @@ def test_lines_fit_and_lose_no_word(width):
     assert all(text_width(line, 10) * 0.9 <= max(width, 10) for line in lines)
 
 
-def test_every_rule_of_a_style_stands_below_the_class_of_the_picture():
+def test_every_style_rule_begins_with_the_class_of_the_picture():
     text = document("pic", 1, 1, "", "", ".pic .by-day {}", ".pic .by-night {}", [])
     style = re.search(r"<style>(.*)</style>", text, re.DOTALL)
     day, night = style[1].split("@media (prefers-color-scheme: dark) {")

@@ -57,7 +57,7 @@ def test_every_line_of_text_and_every_rectangle_is_in_the_tikzpicture(name: str)
     assert defined == set(re.findall(r"=wmma([0-9A-F]{6})", tikz))
 
 
-def test_colours_places_and_letters_are_those_of_the_svg():
+def test_colours_positions_and_letters_equal_those_in_the_svg():
     tikz = PICTURES["lane"].tikz()
     cell = drawing_of(PICTURES["lane"].svg).shapes
     held = next(x for x in cell if x.kind == "rect" and x.style.get("fill") == "#f5c2a1")
@@ -67,7 +67,7 @@ def test_colours_places_and_letters_are_those_of_the_svg():
     assert "font=\\sffamily\\bfseries\\fontsize{8.25bp}{8.25bp}\\selectfont" in tikz
 
 
-def test_styles_go_by_weight_and_then_by_order():
+def test_styles_are_applied_by_weight_and_then_by_order():
     svg = (
         '<svg xmlns="http://www.w3.org/2000/svg" class="p" width="9" height="9"><style>'
         ".p .a rect { fill: #111111; stroke: #222222; } .p rect { fill: #333333; } .p .b { fill: #444444; }"
@@ -84,20 +84,23 @@ def test_paths_are_followed():
     svg = begin + '<path d="{}"/></g></svg>'
     lines = drawing_of(svg.format("M1 2h3V7l-1-1m1 1v4z")).shapes[0].lines
     assert lines == (((11, 22), (14, 22), (14, 27), (13, 26)), ((14, 27), (14, 31), (14, 27)))
-    with pytest.raises(ArgumentValueError, match="straight lines alone"):
+    with pytest.raises(ArgumentValueError, match="paths are straight lines"):
         drawing_of(svg.format("M1 2C3 4 5 6 7 8"))
 
 
 @pytest.mark.parametrize(
     ("svg", "said"),
     [
-        ("no svg", "this picture is no SVG"),
-        ('<svg xmlns="http://www.w3.org/2000/svg"><circle r="3"/></svg>', "has no <circle>"),
-        ('<svg xmlns="http://www.w3.org/2000/svg"><g transform="rotate(3)"/></svg>', "only moves its groups"),
-        ('<svg xmlns="http://www.w3.org/2000/svg"><text x="1" y="2">\N{SNOWMAN}</text></svg>', "no spelling for LaTeX"),
+        ("no svg", "this picture is not SVG"),
+        ('<svg xmlns="http://www.w3.org/2000/svg"><circle r="3"/></svg>', "<circle> does not occur"),
+        ('<svg xmlns="http://www.w3.org/2000/svg"><g transform="rotate(3)"/></svg>', "groups are only translated"),
+        (
+            '<svg xmlns="http://www.w3.org/2000/svg"><text x="1" y="2">\N{SNOWMAN}</text></svg>',
+            "cannot be written for LaTeX",
+        ),
     ],
 )
-def test_what_is_no_picture_of_this_package_is_refused(svg: str, said: str):
+def test_svg_of_other_tools_is_rejected(svg: str, said: str):
     with pytest.raises(ArgumentValueError) as caught:
         tikz_picture(svg)
     assert said in str(caught.value)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Pictures asked for what there is not: the package's own errors, which name what is legal; and pictures' bounds."""
+"""Errors of pictures for illegal input, which name the legal values; and the bounds of pictures."""
 
 from xml.etree import ElementTree
 
@@ -35,10 +35,14 @@ NO_SUBJECT = {
 
 @pytest.mark.parametrize("given", NO_SUBJECT.values(), ids=NO_SUBJECT)
 @pytest.mark.parametrize("step", [None, 0], ids=["whole", "one step"])
-def test_what_is_no_schedule_and_no_explanation_is_named(given, step):
-    with pytest.raises(FragmentMismatchError, match=r"is drawn is a Schedule, as ins\.schedule of .*, not "):
+def test_an_object_that_is_not_a_schedule_or_explanation_is_named(given, step):
+    with pytest.raises(FragmentMismatchError, match=r"expected a Schedule, such as ins\.schedule of .*, not "):
         draw_schedule(given, step=step)
-    with pytest.raises(FragmentMismatchError, match=r"is an Explanation, as wmma_emu\.explain\(\.\.\.\) .*, not "):
+    with pytest.raises(
+        FragmentMismatchError,
+        match=r"expected an Explanation, as wmma_emu\.explain\(\.\.\.\) .*, "
+        r"not ",
+    ):
         draw_explanation(given, step=step)
 
 
@@ -46,7 +50,10 @@ def test_what_is_no_schedule_and_no_explanation_is_named(given, step):
     ("lane", "error", "message"),
     [
         pytest.param(
-            None, FragmentMismatchError, "the lane is None, which is not an integer; legal values are 0 to 127", id="None"
+            None,
+            FragmentMismatchError,
+            "the lane is None, which is not an integer; legal values are 0 to 127",
+            id="None",
         ),
         pytest.param(1.5, FragmentMismatchError, "the lane is 1.5, which", id="a fraction"),
         pytest.param(1.0, FragmentMismatchError, "the lane is 1.0, which", id="a whole fraction"),
@@ -57,7 +64,7 @@ def test_what_is_no_schedule_and_no_explanation_is_named(given, step):
         pytest.param(10**9999, OutOfBoundsError, "there is no lane <int>; legal", id="far beyond"),
     ],
 )
-def test_what_is_no_lane_has_no_colour(lane, error, message):
+def test_an_illegal_lane_does_not_have_a_colour(lane, error, message):
     with pytest.raises(error, match=message):
         lane_colour(lane)
 
@@ -68,7 +75,7 @@ def test_integers_of_numpy_are_lanes():
 
 @pytest.mark.parametrize("pitch", [286331152, 10**30 // 16 * 16, 16 * 10**9999], ids=["one more", "large", "huge"])
 def test_a_pitch_whose_last_row_has_no_address_is_refused_with_the_bound(pitch):
-    with pytest.raises(OutOfBoundsError, match=r"pitch is .*; legal are 32 to 286331136"):
+    with pytest.raises(OutOfBoundsError, match=r"pitch is .*; legal values are 32 to 286331136"):
         draw_ldmatrix("ldmatrix.m8n8.x4.b16", pitch=pitch)
 
 
@@ -86,17 +93,18 @@ DRAWN = {
     "shared": lambda title: draw_shared_operand(MatrixDescriptor(0, 16, 1024, swizzle=128), 8, 64, "f16", title=title),
 }
 NO_TITLES = {
-    "5": (5, "the title is 5; give text"), "a fraction": (1.5, "the title is 1.5; give text"),
-    "True": (True, "the title is True; give text"), "False": (False, "the title is False; give text"),
-    "bytes": (b"5", "the title is b'5'; give text"), "a dict": ({}, r"the title is \{\}; give text"),
-    "0": (0, "the title is 0; give text"), "controls": ("\x00\x01", "SVG cannot hold its character "),
-    "a surrogate": ("\ud800", "SVG cannot hold its character "), "no character": ("a\ufffe", "SVG cannot hold its "),
+    "5": (5, "the title is 5; expected a string"), "a fraction": (1.5, "the title is 1.5; expected a string"),
+    "True": (True, "the title is True; expected a string"), "False": (False, "the title is False; expected a string"),
+    "bytes": (b"5", "the title is b'5'; expected a string"), "a dict": ({}, r"the title is \{\}; expected a string"),
+    "0": (0, "the title is 0; expected a string"), "controls": ("\x00\x01", "SVG cannot contain its character "),
+    "a surrogate": ("\ud800", "SVG cannot contain its character "), "no character": ("a\ufffe", "SVG cannot contain "
+        "its "),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize(("title", "message"), NO_TITLES.values(), ids=NO_TITLES)
 @pytest.mark.parametrize("draw", DRAWN.values(), ids=DRAWN)
-def test_what_is_no_title_is_refused_by_every_picture(draw, title, message):
+def test_an_illegal_title_is_rejected_by_every_picture(draw, title, message):
     with pytest.raises(FragmentMismatchError, match=message):
         draw(title)
 
@@ -110,7 +118,7 @@ def test_any_other_text_is_a_title_and_the_picture_is_xml(draw):
     assert draw("").title == draw(None).title != ""
 
 
-def test_characters_that_xml_cannot_hold_are_replaced_in_what_is_cited():
+def test_characters_that_xml_cannot_contain_are_replaced_in_quotations():
     text = document("x", 1, 1, "a\x00", "b\ud800", "", "", text_lines(["c\x1b"], 1, 1, 1, 1, fill="d\uffff"))
     root = ElementTree.fromstring(text)
     assert (root[0].text, root[1].text, root[-1].text, root[-1].get("fill")) == (
@@ -134,20 +142,20 @@ def test_most_cells_is_a_number_for_every_operand(name, most):
 @pytest.mark.parametrize(
     ("title", "svg", "message"),
     [
-        pytest.param(None, None, "the title of a picture is text, not None", id="nothing"),
-        pytest.param("a", None, "the svg of a picture is text, not None", id="no svg"),
-        pytest.param("a", b"<svg/>", "the svg of a picture is text, not b'<svg/>'", id="bytes"),
-        pytest.param(5, "<svg/>", "the title of a picture is text, not 5", id="a number"),
-        pytest.param("\x00", "<svg/>", "SVG cannot hold its character", id="a control character"),
+        pytest.param(None, None, "the title of a picture must be a string, not None", id="nothing"),
+        pytest.param("a", None, "the svg of a picture must be a string, not None", id="no svg"),
+        pytest.param("a", b"<svg/>", "the svg of a picture must be a string, not b'<svg/>'", id="bytes"),
+        pytest.param(5, "<svg/>", "the title of a picture must be a string, not 5", id="a number"),
+        pytest.param("\x00", "<svg/>", "SVG cannot contain its character", id="a control character"),
     ],
 )
-def test_a_picture_is_made_of_two_texts(title, svg, message):
+def test_a_picture_requires_two_strings(title, svg, message):
     with pytest.raises(FragmentMismatchError, match=message):
         Picture(title, svg)
 
 
 def own(num_elements, lanes, rows, cols, bits=32, seed=None):
-    """A layout of somebody's own: elements in the order of registers and lanes, or anywhere."""
+    """Return a user's layout: elements in the order of registers and lanes, or anywhere."""
     places = np.arange(num_elements * int(np.prod(lanes)))
     places = (places if seed is None else np.random.default_rng(seed).permutation(places)) % (rows * cols)
     coords = np.stack([places // cols, places % cols], axis=-1).reshape(num_elements, *lanes, 2)
@@ -185,7 +193,7 @@ def test_every_layout_that_can_be_made_shows_itself_in_a_page_of_bounded_size(la
 def test_every_layout_that_can_be_made_is_drawn_or_refused_with_an_error_of_the_package(layout):
     last = (layout.rows - 1, layout.cols - 1)
     for use in (
-        lambda: layout.locate(*last), lambda: layout.formulas, layout.holders,
+        lambda: layout.locate(*last), lambda: layout.formulas, layout.owners,
         lambda: draw_matrix(layout, element=last),
         lambda: draw_registers(layout, element=last), lambda: draw_registers(layout, register=layout.num_registers - 1),
     ):  # fmt: skip
@@ -195,7 +203,7 @@ def test_every_layout_that_can_be_made_is_drawn_or_refused_with_an_error_of_the_
             assert str(error)
 
 
-def test_a_part_of_a_large_layout_is_the_one_that_is_pointed_out():
+def test_a_large_layout_is_drawn_around_the_highlighted_element():
     text = draw_matrix(OWN["many"], element=(2047, 63)).svg
     assert 'data-row="2047" data-col="63"' in text and 'data-row="0" ' not in text
     assert "Drawn are rows 2016–2047, columns 32–63; the rest:" in " ".join(ElementTree.fromstring(text).itertext())
@@ -204,7 +212,7 @@ def test_a_part_of_a_large_layout_is_the_one_that_is_pointed_out():
     assert "the rest: register=... draws" in " ".join(ElementTree.fromstring(text).itertext())
 
 
-def test_a_layout_whose_elements_are_held_unevenly_says_so():
+def test_the_picture_notes_elements_that_are_held_unevenly():
     text = " ".join(ElementTree.fromstring(draw_matrix(OWN["held unevenly"]).svg).itertext())
     assert "Its elements are held from 3 to 4 times" in text
     assert "not each held equally often" in repr(OWN["held unevenly"])

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Pictures, as SVG and HTML that need nothing else: layouts, memory, schedules, explanations, and the explorer.
+"""Pictures as self-contained SVG and HTML: layouts, memory, schedules, explanations, and the explorer.
 
-Objects ask for theirs by name, through `wmma_emu.display`; the functions here are imported when they are first used.
+Objects request their pictures by name, through `wmma_emu.display`; functions are imported when first used.
 """
 
 from wmma_emu.first_use import on_first_use
 
-TYPE_CHECKING = False  # as typing has it
+TYPE_CHECKING = False  # the same value as typing.TYPE_CHECKING
 if TYPE_CHECKING:
     from wmma_emu.viz.arithmetic.explanation import draw_explanation
     from wmma_emu.viz.explorer import explorer_page, handout_page

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The explorer and its handouts, among the pictures: see `wmma_emu.applications.explorer`."""
+"""The explorer and its handouts, importable from `viz`: see `wmma_emu.applications.explorer`."""
 
 from wmma_emu.applications.explorer import explorer_page, handout_page
 

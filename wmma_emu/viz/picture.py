@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A picture: SVG that shows itself in a notebook, and goes into a file of any of five kinds."""
+"""A picture: SVG that notebooks display, and that can be saved as a file of five kinds."""
 
 import errno
 import os
@@ -38,7 +38,7 @@ figure {{ margin: 0 0 1rem; overflow-x: auto; }}
 
 
 def page(title: str, body: str) -> str:
-    """Write a page of HTML that needs nothing else.
+    """Write a self-contained HTML page.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def page(title: str, body: str) -> str:
 
 
 def scrolled(inner: str, name: str, tag: str = "figure") -> str:
-    """Put what may be wider than its page into a box that scrolls by itself, from the keyboard too.
+    """Put content that may be wider than its page into a box that scrolls separately, from the keyboard too.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def scrolled(inner: str, name: str, tag: str = "figure") -> str:
 
 
 class PictureFileError(WmmaEmuError, ValueError):
-    """A file's name whose ending says no kind of picture."""
+    """A file name whose ending is not a kind of picture."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +72,12 @@ class Picture:
     ----------
     title : str
     svg : str
-        Needs nothing else; its styles leave alone the page that it is put into.
+        Self-contained; its styles do not affect the page that contains it.
 
     Raises
     ------
     FragmentMismatchError
-        For what is no text, and for a title that SVG cannot hold.
+        If a field is not a string, or the title has a character that SVG cannot contain.
 
     Examples
     --------
@@ -93,7 +93,8 @@ class Picture:
         for name, given in (("title", self.title), ("svg", self.svg)):
             if not isinstance(given, str):
                 raise ArgumentError(
-                    f"the {name} of a picture is text, not {shorten(given)}; wmma_emu.viz.draw_matrix and its kin make "
+                    f"the {name} of a picture must be a string, not {shorten(given)}; wmma_emu.viz.draw_matrix and "
+                    f"similar functions make "
                     "pictures"
                 )
         checked_title(self.title)
@@ -117,7 +118,7 @@ class Picture:
         Raises
         ------
         PictureFileError
-            For another kind.
+            If ``kind`` is another string.
 
         Examples
         --------
@@ -126,16 +127,19 @@ class Picture:
         """
         write = _TEXTS.get(f".{kind}")
         if write is None:
-            raise PictureFileError(f"a picture is text as {', '.join(x[1:] for x in _TEXTS)}; not as {shorten(kind)}")
+            raise PictureFileError(
+                f"{shorten(kind)} is not a text form of a picture; legal forms are {', '.join(x[1:] for x in _TEXTS)}"
+            )
         return write(self)
 
     def tikz(self) -> str:
-        r"""Return the picture for LaTeX: a ``tikzpicture``, to be put into a document that has ``\usepackage{tikz}``.
+        r"""Return the picture for LaTeX: a ``tikzpicture``, to be included in a document that uses
+        ``\usepackage{tikz}``.
 
         Raises
         ------
         FragmentMismatchError
-            For SVG of your own, and for a title with characters that have no spelling for LaTeX here.
+            If the SVG was not drawn by `wmma_emu.viz`, or the title has characters that cannot be written for LaTeX.
 
         Examples
         --------
@@ -147,37 +151,39 @@ class Picture:
         return tikz_picture(self.svg)
 
     def png(self, scale: float = 2) -> bytes:
-        """Return the picture as PNG, so many pixels to one of the SVG; with the extra ``png``.
+        """Return the picture as PNG, with ``scale`` pixels per pixel of the SVG; requires the extra ``png``.
 
         Raises
         ------
         BackendUnavailableError
-            Without resvg-py, and on a system without fonts.
+            If resvg-py is not installed, or the system has no fonts.
         """
         return png_of(self.svg, scale)
 
     def save(self, path: str | Path) -> None:
         """Write the picture to a file, by the ending of its name.
 
-        ``.svg``; ``.html`` for a whole page; ``.tex`` for a document of LaTeX, ``.tikz`` for a ``tikzpicture`` to be
-        put into one; ``.png``, with the extra ``png``.
+        ``.svg``; ``.html`` for a whole page; ``.tex`` for a document of LaTeX, ``.tikz`` for a ``tikzpicture`` to
+        include in one; ``.png``, with the extra ``png``.
 
         Raises
         ------
         PictureFileError
-            For a name with another ending: it is a ValueError too.
+            If the name has another ending; it is also a ValueError.
         BackendUnavailableError
-            For ``.png`` without resvg-py.
+            If the ending is ``.png`` and resvg-py is not installed.
         FileNotFoundError, OSError
-            If there is no such folder, or the system refuses. In each case nothing is written, and a file that was
-            there is as it was.
+            If the folder does not exist, or the system rejects the operation. In each case nothing is written, and an
+            existing file is unchanged.
         """
         target = Path(path)
         kind = target.suffix.lower()
         write = _WRITERS.get(kind)
         if write is None:
             legal = listed(_WRITERS, "or")
-            raise PictureFileError(f"a picture is written as {legal}; {shorten(path, str)} is none of them")
+            raise PictureFileError(
+                f"{shorten(path, str)} does not end in the name of a picture format; legal endings are {legal}"
+            )
         _replace(target, write(self))
 
 
@@ -189,14 +195,14 @@ _TEXTS: dict[str, Callable[[Picture], str]] = {
 }
 
 _WRITERS: dict[str, Callable[[Picture], str | bytes]] = {**_TEXTS, ".png": lambda picture: picture.png()}
-"""Endings of files, and what is written into them."""
+"""The endings of files, and the function that writes the contents of each."""
 
 
 def _replace(path: Path, written: str | bytes) -> None:
-    """Write a file under a temporary name beside it, then give it its own; one that is replaced hands its mode on."""
+    """Write a temporary file in the same folder, then rename it; the mode of a replaced file is kept."""
     target = Path(os.path.realpath(path))
     if not target.parent.is_dir():
-        raise FileNotFoundError(errno.ENOENT, "there is no such folder; make it first", str(target.parent))
+        raise FileNotFoundError(errno.ENOENT, "the folder does not exist; create it first", str(target.parent))
     temporary = target.with_name(f".{target.name[:200]}.{os.getpid()}.tmp")
     try:
         with open(temporary, "xb") as file:

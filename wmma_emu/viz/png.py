@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Pictures as PNG, by resvg, which comes with the extra ``png``; letters in a font that is really there."""
+"""Pictures as PNG, by resvg (the extra ``png``), with an installed font."""
 
 from collections.abc import Iterable
 from functools import cache
@@ -15,7 +15,7 @@ _SANS = ("DejaVu Sans", "Liberation Sans", "Noto Sans", "Arial", "Helvetica", "S
          "FreeSans", "Latin Modern Sans")  # fmt: skip
 _MONOSPACED = ("DejaVu Sans Mono", "Liberation Mono", "Noto Sans Mono", "Courier New", "Menlo", "Consolas",
                "Ubuntu Mono", "FreeMono", "Latin Modern Mono")  # fmt: skip
-"""Families to look for: there is no generic one that every system has."""
+"""Font families to look for: no generic family exists on every system."""
 
 _PROBE = '<svg xmlns="http://www.w3.org/2000/svg" width="20" height="20"><text y="16" font-family="{}">M</text></svg>'
 
@@ -23,9 +23,9 @@ _LARGEST = 20
 
 
 def png_of(svg: str, scale: float = 2) -> bytes:
-    """Paint a picture by day, so many pixels to one of the SVG."""
+    """Render a picture in its light colours, with ``scale`` pixels per pixel of the SVG."""
     if isinstance(scale, bool) or not isinstance(scale, int | float) or not 0.1 <= scale <= _LARGEST:
-        raise ArgumentValueError(f"the scale of a PNG is a number from 0.1 to {_LARGEST}, not {shorten(scale)}")
+        raise ArgumentValueError(f"the scale of a PNG must be a number from 0.1 to {_LARGEST}, not {shorten(scale)}")
     painter, fonts = _painter(), _font_folders()
     sans = _found(_SANS)
     if sans is None:
@@ -46,13 +46,13 @@ def _painter() -> ModuleType:
         return import_module("resvg_py")
     except ImportError:
         raise BackendUnavailableError(
-            f"PNG needs resvg-py, of the extra png: {how_to_install('png')}. Without it pictures are saved as .svg, "
+            f"PNG needs resvg-py, from the extra png: {how_to_install('png')}. Without it pictures are saved as .svg, "
             ".html or .tex"
         ) from None
 
 
 def _font_folders() -> list[str]:
-    """Folders beside the system's: Matplotlib brings DejaVu Sans."""
+    """Return font folders in addition to the system's: Matplotlib contains DejaVu Sans."""
     spec = find_spec("matplotlib")
     places: Iterable[str] = spec.submodule_search_locations or () if spec else ()
     return [str(Path(x) / "mpl-data" / "fonts" / "ttf") for x in places]
@@ -60,7 +60,7 @@ def _font_folders() -> list[str]:
 
 @cache
 def _found(families: tuple[str, ...]) -> str | None:
-    """The first family in which a letter leaves a trace."""
+    """Return the first family in which a letter is visible."""
     paint, fonts = _painter().svg_to_bytes, _font_folders()
     blank = bytes(paint(svg_string=_PROBE.format("no such family").replace("M", " ")))
     for family in families:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""A picture's SVG read back as plain shapes: rectangles, paths and lines of text, each with its colours by day.
+"""A picture's SVG parsed into plain shapes: rectangles, paths and lines of text, with their light colours.
 
-It reads what `svg.py` writes, a small part of SVG: groups that move, classes, and styles one rule after another.
+It supports the part of SVG that `svg.py` writes: translated groups, classes, and a list of style rules.
 """
 
 import re
@@ -21,7 +21,7 @@ _COMMAND = re.compile(r"([MmLlHhVvZz])|(-?\d*\.?\d+(?:e-?\d+)?)")
 
 
 class Shape(NamedTuple):
-    """One thing that is drawn.
+    """One drawn shape.
 
     ``kind`` is ``"rect"`` (points are two corners), ``"path"`` (``lines`` are its strokes, one list of points each) or
     ``"text"`` (one point, on the base line, and the text).
@@ -33,30 +33,30 @@ class Shape(NamedTuple):
     style: dict[str, str]
 
     def number(self, name: str, default: float) -> float:
-        """A length of the style, in pixels."""
+        """Return a length of the style, in pixels."""
         return float(self.style.get(name, str(default)).removesuffix("px"))
 
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """Size of a picture in pixels, and its shapes in the order in which they are painted."""
+    """The size of a picture in pixels, and its shapes in painting order."""
 
     width: float
     height: float
     shapes: tuple[Shape, ...]
 
 
-class _Place(NamedTuple):
-    """An element on the way to another, or a step of a selector, which may leave its tag out."""
+class _PathStep(NamedTuple):
+    """An element on the path to another, or a step of a selector, whose tag is optional."""
 
     tag: str
     classes: frozenset[str]
 
 
 class _Rule(NamedTuple):
-    """One selector of a style: the steps from the outermost element to the one that is meant."""
+    """One style rule with its selector: the steps from the outermost element to the styled one."""
 
-    steps: tuple[_Place, ...]
+    steps: tuple[_PathStep, ...]
     declarations: tuple[tuple[str, str], ...]
     weight: tuple[int, int, int]
 
@@ -74,7 +74,7 @@ def drawing_of(svg: str) -> Drawing:
     try:
         root = ElementTree.fromstring(svg)
     except ElementTree.ParseError as error:
-        raise ArgumentValueError(f"this picture is no SVG: {error}") from None
+        raise ArgumentValueError(f"this picture is not SVG: {error}") from None
     style = "".join(x.text or "" for x in root.iter(f"{_NAMESPACE}style"))
     rules = _rules_of(style.partition("@media")[0])
     sizes = [float(root.get(name, "0")) for name in ("width", "height")]
@@ -89,21 +89,23 @@ def _rules_of(style: str) -> tuple[_Rule, ...]:
             (name.strip(), value.strip()) for name, _, value in (x.partition(":") for x in body.split(";")) if value
         )
         for selector in selectors.split(","):
-            steps = tuple(_Place(re.match(r"[\w-]*", x)[0], frozenset(re.findall(r"\.([\w-]+)", x)))  # type: ignore[index]
-                          for x in selector.split())  # fmt: skip
+            steps = tuple(
+                _PathStep(re.match(r"[\w-]*", x)[0], frozenset(re.findall(r"\.([\w-]+)", x)))  # type: ignore[index]
+                for x in selector.split()
+            )
             weight = (sum(len(classes) for _, classes in steps), sum(bool(tag) for tag, _ in steps), number)
             found.append(_Rule(steps, declarations, weight))
     return tuple(sorted(found, key=lambda rule: rule.weight))
 
 
 def _shapes(
-    element: ElementTree.Element, way: tuple[_Place, ...], inherited: dict[str, str], at: tuple[float, float],
+    element: ElementTree.Element, way: tuple[_PathStep, ...], inherited: dict[str, str], at: tuple[float, float],
     rules: tuple[_Rule, ...],
 ) -> Iterator[Shape]:  # fmt: skip
     tag = element.tag.removeprefix(_NAMESPACE)
     if tag in _SKIPPED:
         return
-    here = (*way, _Place(tag, frozenset(element.get("class", "").split())))
+    here = (*way, _PathStep(tag, frozenset(element.get("class", "").split())))
     style = {**inherited, **{x: element.get(x, "") for x in _INHERITED if element.get(x)}}
     style |= {name: value for rule in rules if _holds(rule.steps, here) for name, value in rule.declarations}
     x, y = _moved(element, at)
@@ -121,11 +123,13 @@ def _shapes(
     elif tag == "path":
         yield Shape("path", tuple(_strokes(element.get("d", ""), x, y)), "", style)
     else:
-        raise ArgumentValueError(f"a picture of wmma_emu.viz has no <{tag}>; other tools convert others")
+        raise ArgumentValueError(
+            f"<{tag}> does not occur in pictures of wmma_emu.viz; convert other SVG with other tools"
+        )
 
 
 def _letters(element: ElementTree.Element, x: float, y: float, style: dict[str, str]) -> Iterator[Shape]:
-    """A line of text; where every letter has a place of its own, letter by letter."""
+    """Yield a line of text, letter by letter if every letter has its own position."""
     text = " ".join("".join(element.itertext()).split())
     places, top = element.get("x", "0").split(), y + float(element.get("y", "0"))
     parts = [text] if len(places) == 1 else list(text)
@@ -137,11 +141,13 @@ def _moved(element: ElementTree.Element, at: tuple[float, float]) -> tuple[float
     given = element.get("transform", "")
     found = re.fullmatch(r"\s*translate\(\s*([-\d.]+)[\s,]*([-\d.]+)?\s*\)\s*", given)
     if given and not found:
-        raise ArgumentValueError(f"a picture of wmma_emu.viz only moves its groups, and has no {given[:40]!r}")
+        raise ArgumentValueError(
+            f"{given[:40]!r} does not occur in pictures of wmma_emu.viz, whose groups are only translated"
+        )
     return (at[0] + float(found[1]), at[1] + float(found[2] or 0)) if found else at
 
 
-def _holds(steps: tuple[_Place, ...], way: tuple[_Place, ...]) -> bool:
+def _holds(steps: tuple[_PathStep, ...], way: tuple[_PathStep, ...]) -> bool:
     if not steps or not _is(steps[-1], way[-1]):
         return False
     rest = list(steps[:-1])
@@ -151,15 +157,17 @@ def _holds(steps: tuple[_Place, ...], way: tuple[_Place, ...]) -> bool:
     return not rest
 
 
-def _is(step: _Place, place: _Place) -> bool:
+def _is(step: _PathStep, place: _PathStep) -> bool:
     return step.tag in ("", place.tag) and step.classes <= place.classes
 
 
 def _strokes(commands: str, x: float, y: float) -> Iterator[tuple[tuple[float, float], ...]]:
-    """Follow a path of straight lines."""
+    """Return the points of a path of straight lines."""
     tokens = _COMMAND.findall(commands)
     if re.sub(r"[\s,]", "", commands) != "".join(letter or number for letter, number in tokens):
-        raise ArgumentValueError(f"a picture of wmma_emu.viz has straight lines alone, and no {commands[:40]!r}")
+        raise ArgumentValueError(
+            f"{commands[:40]!r} does not occur in pictures of wmma_emu.viz, whose paths are straight lines"
+        )
     points: list[tuple[float, float]] = []
     at, start, command = (0.0, 0.0), (0.0, 0.0), "M"
     numbers = iter(tokens)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""SVG as text: elements with escaped attributes, lines of text that fit a width, a document by day and by night."""
+"""SVG strings: elements with escaped attributes, lines that fit a width, a document in light and dark colours."""
 
 import re
 import textwrap
@@ -9,13 +9,13 @@ from html import escape
 from wmma_emu.errors import ArgumentError, ArgumentValueError, shorten
 
 _WIDE, _AVERAGE = 0.64, 0.58
-"""Widths in units of the font's size, for DejaVu Sans, which is among the widest: a digit; letters of a sentence."""
+"""Widths of a digit and of an average letter in units of the font size, for DejaVu Sans, one of the widest fonts."""
 
 _NOTE, _NOTE_STEP = 12, 17
-"""Size of the sentences below a title, and the distance of their lines."""
+"""The font size of the sentences below a title, and their line spacing."""
 
 _NO_XML = re.compile(r"[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""Characters that XML cannot hold, not even escaped: control characters, lone surrogates."""
+"""Characters that XML cannot contain, not even escaped: control characters, lone surrogates."""
 
 _STYLE = """
 .{name} {{ font-family: system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif; }}
@@ -35,7 +35,7 @@ _STYLE = """
 
 
 def checked_title(title: object) -> str:
-    r"""Check a title that a user gives; None is an empty one.
+    r"""Check a user's title; None is an empty title.
 
     Examples
     --------
@@ -44,16 +44,16 @@ def checked_title(title: object) -> str:
     >>> checked_title("two\x00")
     Traceback (most recent call last):
         ...
-    wmma_emu.errors.ArgumentValueError: the title is 'two\x00'; SVG cannot hold its character '\x00': leave it out
+    wmma_emu.errors.ArgumentValueError: the title is 'two\x00'; SVG cannot contain its character '\x00': remove it
     """
     if title is None:
         return ""
     if not isinstance(title, str):
-        raise ArgumentError(f"the title is {shorten(title)}; give text, or leave it out: title='...'")
+        raise ArgumentError(f"the title is {shorten(title)}; expected a string, as in title='...'")
     found = _NO_XML.search(title)
     if found:
         raise ArgumentValueError(
-            f"the title is {shorten(title)}; SVG cannot hold its character {shorten(found[0])}: leave it out"
+            f"the title is {shorten(title)}; SVG cannot contain its character {shorten(found[0])}: remove it"
         )
     return title
 
@@ -76,7 +76,7 @@ def _value(given: str | int | float) -> str:
 
 
 def text_width(text: str, size: float) -> float:
-    """How much room a line of text takes at most, in common fonts.
+    """Return an upper limit on the width of a line of text in common fonts.
 
     Examples
     --------
@@ -87,7 +87,7 @@ def text_width(text: str, size: float) -> float:
 
 
 def wrapped(text: str, width: float, size: float) -> list[str]:
-    """Break a sentence into lines that fit; what cannot be broken between words is broken anywhere.
+    """Break a sentence into lines that fit; words that are too long are broken anywhere.
 
     Examples
     --------
@@ -98,7 +98,7 @@ def wrapped(text: str, width: float, size: float) -> list[str]:
 
 
 def text_lines(lines: Iterable[str], x: float, y: float, size: float, step: float, **attributes: str) -> list[str]:
-    """Write lines below each other; ``y`` is the base line of the first."""
+    """Write lines one below the other; ``y`` is the base line of the first."""
     return [
         element("text", escape(line), x=x, y=y + i * step, font_size=size, **attributes) for i, line in enumerate(lines)
     ]
@@ -107,7 +107,7 @@ def text_lines(lines: Iterable[str], x: float, y: float, size: float, step: floa
 def heading(
     title: str, notes: Iterable[str], left: float, top: float, width: float, size: float, step: float
 ) -> tuple[list[str], float]:
-    """Write a title in lines that fit, and sentences below it; with them, where the next part may begin.
+    """Write a title in lines that fit, and sentences below it; return them and the y at which the next part may begin.
 
     ``top`` is the base line of the title's first line, ``step`` the distance of its lines.
     """
@@ -124,11 +124,11 @@ def heading(
 def document(
     name: str, width: float, height: float, title: str, description: str, day: str, night: str, body: Iterable[str]
 ) -> str:
-    """Write a picture with a background of its own, in colours for light and for dark surroundings.
+    """Write a picture with its own background, in colours for light and for dark surroundings.
 
-    ``name`` is its class, before which all its styles stand: they leave alone the page that it is put into. ``day``
-    are further styles, ``night`` those that replace them where the reader prefers dark colours. Title and description
-    are for those who do not see it. Characters that XML cannot hold, as in a source that is cited, become U+FFFD.
+    ``name`` is its class, with which all its style rules begin: they do not affect the surrounding page. ``day``
+    are further styles, ``night`` the styles that replace them if the reader prefers dark colours. Title and
+    description are for screen readers. Characters that XML cannot contain, as in quoted source, become U+FFFD.
     """
     style = _STYLE.format(name=name, day=day.strip(), night=night.strip())
     lines = [

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Pictures for LaTeX: a tikzpicture of the same shapes, and a document that holds nothing else."""
+"""Pictures for LaTeX: a tikzpicture of the same shapes, and a document that contains only it."""
 
 from collections.abc import Iterator
 
@@ -7,7 +7,7 @@ from wmma_emu.errors import ArgumentValueError, shorten
 from wmma_emu.viz.shapes import Drawing, Shape, drawing_of
 
 _POINTS = 0.75
-"""Points in a pixel of SVG, of which an inch has 96; TeX's big points are 72."""
+"""TeX's big points, 72 per inch, in a pixel of SVG, 96 per inch."""
 
 _LETTERS = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",
@@ -20,7 +20,7 @@ _LETTERS = {
     "\u2215": "/", "\u00a0": "~", "\u2019": "'", "\u201c": "``", "\u201d": "''", "\u2022": r"$\bullet$",
     "\u22ee": r"$\vdots$", "\u00b0": r"$^\circ$",
 }  # fmt: skip
-"""What TeX writes otherwise; Latin letters it takes as they are."""
+"""Characters that TeX spells differently; Latin letters need no replacement."""
 
 _ANCHORS = {"start": "base west", "middle": "base", "end": "base east"}
 
@@ -36,7 +36,7 @@ _DOCUMENT = r"""\documentclass{{article}}
 
 
 def tex_text(text: str) -> str:
-    r"""Write a line of text so that TeX prints it.
+    r"""Escape a line of text for TeX.
 
     Examples
     --------
@@ -50,20 +50,20 @@ def _plain(letter: str) -> str:
     if " " <= letter <= "~" or "\u00a1" <= letter <= "\u017f":
         return letter
     raise ArgumentValueError(
-        f"the character {shorten(letter)} has no spelling for LaTeX here; give the picture another title, or save it "
+        f"the character {shorten(letter)} cannot be written for LaTeX; give the picture another title, or save it "
         "as .svg or .png"
     )
 
 
 def tikz_document(svg: str) -> str:
-    """Write a whole document of LaTeX, as large as the picture; it needs TikZ and geometry."""
+    """Write a whole LaTeX document of the picture's size; it needs TikZ and geometry."""
     drawing = drawing_of(svg)
     size = {"width": _number(drawing.width * _POINTS), "height": _number(drawing.height * _POINTS)}
     return _DOCUMENT.format(**size, picture=tikz_picture(svg))
 
 
 def tikz_picture(svg: str) -> str:
-    r"""Write a ``tikzpicture`` that a document takes by ``\input``; the document needs ``\usepackage{tikz}``.
+    r"""Write a ``tikzpicture`` that a document includes by ``\input``; the document needs ``\usepackage{tikz}``.
 
     Examples
     --------

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""Explanations: terms as rows of bits on one ruler, what is cut, the sum, its rounding."""
+"""Explanations: terms as rows of bits on one ruler, truncated bits, the sum and its rounding."""

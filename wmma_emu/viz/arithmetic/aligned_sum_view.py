@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""One aligned sum, drawn: the terms on one ruler, what is cut of them struck out, the sum, what rounding keeps."""
+"""A drawing of one aligned sum: the terms on one ruler, truncated bits struck out, the sum, the rounded bits."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -12,14 +12,14 @@ from wmma_emu.viz.arithmetic.step_drawing import Drawing, mono_width
 from wmma_emu.viz.svg import element, text_width
 
 _FAR = 12
-"""Columns behind the bar: a term that begins further away stands there, off the ruler, after a broken arrow."""
+"""The columns after the bar: a term that begins further away is drawn there, off the ruler, after a broken arrow."""
 
 _GAP = 14
 _RULER = 30
 
 
 class _Columns(NamedTuple):
-    """Where the words left of the bits stand: right edges, but for the first; and where the signs stand."""
+    """The positions of the words left of the bits (right edges, except the first), and of the signs."""
 
     names: float
     operands: float
@@ -41,7 +41,7 @@ def draw_aligned_sum(step: AlignedSum) -> Drawing:
     near = [x for x in bits.values() if x.highest >= unit - _FAR]
     total = Bits.of(abs(step.total), unit, step.exponent)
     kept = _kept(step)
-    # An arrow begins where the term's first digit would stand if it were not shifted.
+    # The arrow begins at the position of the unshifted term's first digit.
     begins = [bits[t.name].highest + t.shift for t in finite]
     top = max([total.highest, *begins, *(x.highest for x in near), *([kept.highest] if kept else [])])
     ruler = Ruler(columns.bits, top, min([unit, *(x.lowest for x in near)]))
@@ -73,7 +73,7 @@ def _title(step: AlignedSum) -> str:
         return f"{count}, infinities or NaN among them"
     why = "the lowest that the unit aligns to" if step.floor else f"the largest exponent ({step.aligned_to})"
     unit = step.exponent - step.fraction_bits
-    return f"{count}, aligned to 2^{step.exponent}, {why}; cut toward zero below 2^{unit}"
+    return f"{count}, aligned to 2^{step.exponent}, {why}; truncated toward zero below 2^{unit}"
 
 
 def _columns(step: AlignedSum) -> _Columns:
@@ -100,7 +100,7 @@ def _heading(drawing: Drawing, columns: _Columns, ruler: Ruler, unit: int, carry
     drawing.y += HEIGHT
     drawing.add(*marks(ruler, drawing.y, unit))
     x, y = ruler.x(unit) + ruler.cell, drawing.y - 22
-    label = f"cut below 2^{unit}"
+    label = f"truncated below 2^{unit}"
     drawing.add(element("text", label, x=x + 4, y=y, font_size=SMALL))
     drawing.add(boundary(ruler, unit, y - 8, drawing.y))
     drawing.widen(x + 4 + text_width(label, SMALL))
@@ -132,13 +132,13 @@ def _term(
 
 
 def _arrow(y: float, t: AlignedTerm, bits: Bits, ruler: Ruler, own: Ruler, far: bool) -> Iterator[str]:
-    """The way that a term went: from the column of the alignment to its own, broken where that is far away."""
+    """Return the arrow of a term's shift: from the alignment's column to its own, broken if that is far away."""
     if not t.shift:
         return
     start, end = ruler.x(bits.highest + t.shift) + 2, own.x(bits.highest) - 2
     middle = y + HEIGHT / 2
     shaft = f"M{start:g} {middle:g}H{end:g}m-4 -3l4 3l-4 3"
-    if far:  # two strokes across it
+    if far:  # two strokes across the arrow
         x = end - 14
         shaft = f"M{start:g} {middle:g}H{x:g}m-2 5l4 -10m4 0l-4 10m2 -5H{end:g}m-4 -3l4 3l-4 3"
     yield element("path", d=shaft, class_="line shift", data_shift=t.shift)
@@ -161,13 +161,13 @@ def _sum(drawing: Drawing, step: AlignedSum, total: Bits, columns: _Columns, rul
 
 
 def _last_kept(step: AlignedSum) -> int | None:
-    """The power below which rounding drops digits of the sum."""
+    """Return the power below which rounding drops digits of the sum."""
     r = step.rounding
     return r.exponent + r.dropped_bits if r is not None and r.dropped_bits else None
 
 
 def _kept(step: AlignedSum) -> Bits | None:
-    """What rounding keeps, down to the ruler's last column at most; nothing where the result is zero."""
+    """Return the bits that rounding keeps, at most down to the ruler's last column; None for a zero result."""
     r = step.rounding
     if r is None or not r.kept:
         return None
@@ -199,7 +199,7 @@ def _rounded(drawing: Drawing, step: AlignedSum, kept: Bits | None, columns: _Co
 
 
 def _cancelled(drawing: Drawing, step: AlignedSum, total: Bits) -> None:
-    """Say where the sum's leading one stands, if terms of both signs took it far down."""
+    """Return a sentence on the position of the sum's leading one, if terms of both signs moved it far down."""
     leading = total.lowest + abs(step.total).bit_length() - 1
     if step.exponent - leading > 1 and len({t.sign for t in step.terms if t.kept}) == 2:
         lost = step.exponent - leading

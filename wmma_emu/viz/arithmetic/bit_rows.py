@@ -9,23 +9,23 @@ from typing import NamedTuple
 from wmma_emu.viz.svg import element, text_width
 
 HEIGHT, PITCH = 16, 20
-"""Of a cell, and from one row to the next."""
+"""The width of a cell, and the distance of rows."""
 
 TEXT, SMALL = 11, 9
 _CELL, _NARROW_CELL = 11, 8
 _MANY = 100
-"""Columns from which on they are narrow."""
+"""The number of columns from which they are narrow."""
 
 _GAP = 44
 _LONGEST_RUN = 14
-"""Columns in which no row changes, beyond which a break stands for them."""
+"""The longest run of columns without a change in any row; a break replaces longer runs."""
 
 _MARGIN = 2
-"""Columns of such a run that stay at either side of its break."""
+"""The columns of a run that are drawn on each side of its break."""
 
 
 class Bits(NamedTuple):
-    """Digits of a magnitude, ``value * 2**lowest``, from the power ``highest`` down to ``lowest``."""
+    """The binary digits of ``value * 2**lowest``, from the power ``highest`` down to ``lowest``."""
 
     value: int
     lowest: int
@@ -33,7 +33,7 @@ class Bits(NamedTuple):
 
     @classmethod
     def of(cls, value: int, lowest: int, least: int | None = None) -> "Bits":
-        """Write down to ``lowest``, from the leading one, or from the power ``least`` where that is higher.
+        """Return the digits from the leading one, or from the power ``least`` if it is higher, down to ``lowest``.
 
         Examples
         --------
@@ -45,22 +45,22 @@ class Bits(NamedTuple):
 
     @classmethod
     def stripped(cls, value: int, lowest: int) -> "Bits":
-        """Write from the leading one to the last."""
+        """Return the digits from the leading one to the last one."""
         zeros = (value & -value).bit_length() - 1 if value else 0
         return cls.of(value >> zeros, lowest + zeros)
 
     def digit(self, power: int) -> int:
-        """The digit at a power of two."""
+        """Return the digit at a power of two."""
         return self.value >> (power - self.lowest) & 1
 
     @property
     def powers(self) -> range:
-        """The powers that have a digit, from the highest."""
+        """Return the powers that have a digit, from the highest."""
         return range(self.highest, self.lowest - 1, -1)
 
 
 class Ruler:
-    """Where each power of two stands, from ``highest`` down to ``lowest``; breaks stand for some of them.
+    """The columns of the powers of two from ``highest`` down to ``lowest``; breaks replace some of them.
 
     ``gaps`` are the highest and the lowest power of each break, from the highest.
     """
@@ -76,24 +76,24 @@ class Ruler:
             self._starts.append((low - 1, x + (start - high) * self.cell + _GAP))
 
     def x(self, power: int) -> float:
-        """The left edge of a power's column; also beyond the ruler."""
+        """Return the left edge of a power's column, also beyond the ruler."""
         start, x = next((s for s in reversed(self._starts) if power <= s[0]), self._starts[0])
         return x + (start - power) * self.cell
 
     @property
     def right(self) -> float:
-        """The right edge."""
+        """The right edge of the ruler."""
         return self.x(self.lowest - 1)
 
     def moved(self, power: int, x: float) -> "Ruler":
-        """A ruler of its own for one row, on which a power begins at another place."""
+        """Return a separate ruler for one row, on which a power has another position."""
         other = Ruler(x, power, power)
         other.cell, other.narrow = self.cell, self.narrow
         return other
 
 
 def gaps_of(rows: Iterable[Bits]) -> list[tuple[int, int]]:
-    """Find long runs of powers in which no row changes, so that one break can stand for each.
+    """Find long runs of powers in which no row changes, so that a break can replace each.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def gaps_of(rows: Iterable[Bits]) -> list[tuple[int, int]]:
     """
     rows = list(rows)
     highest, lowest = max(row.highest for row in rows), min(row.lowest for row in rows)
-    # Only where a row begins, ends or changes its digit can a run end: no need to look at every power.
+    # A run can end only where a row begins, ends or changes its digit: other powers need not be examined.
     ends = {highest, lowest - 1}
     for row in rows:
         changes = row.value ^ (row.value >> 1)
@@ -124,10 +124,10 @@ def gaps_of(rows: Iterable[Bits]) -> list[tuple[int, int]]:
 def bit_row(
     ruler: Ruler, y: float, bits: Bits, *, cut_below: int | None = None, new_above: int | None = None
 ) -> Iterator[str]:
-    """One row of cells: ones filled, zeros light; those below a power struck out; ones above a power are carries.
+    """Draw one row of cells: ones filled, zeros light; digits below a power struck out; ones above a power are carries.
 
-    Every cell says its power and its digit (``data-exponent``, ``data-bit``), and ``data-cut`` if it is struck out;
-    a break says how many digits it stands for (``data-count``, from ``data-exponent`` down).
+    Every cell has its power and its digit (``data-exponent``, ``data-bit``), and ``data-cut`` if it is struck out;
+    a break has the number of digits that it replaces (``data-count``, from ``data-exponent`` down).
     """
     digits, places = [], []
     hidden = [(high, low) for high, low in ruler.gaps if high <= bits.highest and low >= bits.lowest]
@@ -162,9 +162,9 @@ def _break(ruler: Ruler, y: float, high: int, low: int, bit: int, cut_below: int
 
 
 def marks(ruler: Ruler, y: float, bar: int | None = None) -> Iterator[str]:
-    """The ruler: a tick for each power, the power at every fourth or eighth; ``y`` is its lower edge.
+    """Draw the ruler: a tick for each power, the number at every fourth or eighth; ``y`` is its lower edge.
 
-    Where a bar stands below the power ``bar`` no number is written across it.
+    No number is written across the bar below the power ``bar``.
     """
     ticks, every = [], 8 if ruler.narrow else 4
     edge = ruler.left - 20
@@ -172,7 +172,7 @@ def marks(ruler: Ruler, y: float, bar: int | None = None) -> Iterator[str]:
     hidden = {power for high, low in ruler.gaps for power in range(low, high + 1)}
     powers = [power for power in range(ruler.highest, ruler.lowest - 1, -1) if power not in hidden]
     if not any(power % every == 0 for power in powers):
-        every = max(abs(ruler.highest), 1)  # a short ruler has its first power alone
+        every = max(abs(ruler.highest), 1)  # a short ruler names only its first power
     for power in powers:
         x = ruler.x(power)
         middle = x + ruler.cell / 2
@@ -195,6 +195,6 @@ def marks(ruler: Ruler, y: float, bar: int | None = None) -> Iterator[str]:
 
 
 def boundary(ruler: Ruler, power: int, top: float, bottom: float, kind: str = "bar") -> str:
-    """A line between the digits that stay, from ``power`` up, and those below it."""
+    """Draw a line between the digits that are kept, from ``power`` up, and the digits below it."""
     x = ruler.x(power) + ruler.cell
     return element("path", d=f"M{x:g} {top:g}V{bottom:g}", class_=kind, data_power=power)

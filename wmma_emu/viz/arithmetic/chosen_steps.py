@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which steps of a long explanation are drawn: the first, the last, and those that lose most; none that do nothing."""
+"""The steps of a long explanation that are drawn: the first, the last and the least exact, without no-op steps."""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -15,7 +15,7 @@ _LEAST_IDLE = 3
 
 
 class Stretch(NamedTuple):
-    """Steps that are not drawn, from one number to another; ``why`` is said of the first such stretch."""
+    """A range of steps that are not drawn; only the first range gives its reason, ``why``."""
 
     first: int
     last: int
@@ -24,28 +24,28 @@ class Stretch(NamedTuple):
 
     @property
     def words(self) -> str:
-        """What is said in their place."""
+        """The sentence that replaces them."""
         one = self.first == self.last
         which = f"Step {self.first}" if one else f"Steps {self.first} to {self.last}"
         if self.idle:
             text = f"{which} add products that are zero, and change nothing"
         else:
-            text = f"{which} {'is' if one else 'are'} not drawn here"
+            text = f"{which} {'is' if one else 'are'} not drawn"
             if self.why:
-                text += f": of so many, the first {_AT_ENDS}, the last {_AT_ENDS} and the {_WORST} that lose most are"
+                text += f": only the first {_AT_ENDS}, the last {_AT_ENDS} and {_WORST} inexact steps are"
         if self.why:
             text += f". draw_explanation(explanation, step={self.first}) draws {'it' if one else 'any one'}"
         return f"{text}."
 
 
 def chosen_steps(steps: Sequence[Step]) -> list[Step | Stretch]:
-    """Return all steps that do something, if they are not very many; else some of them; and what is left out."""
+    """Return the steps with an effect, or a selection if there are too many; omitted ranges are `Omitted` items."""
     idle = _idle(steps)
     busy = [i for i in range(len(steps)) if i not in idle]
     drawn = set(busy)
     if len(busy) > _MOST:
         drawn = {*busy[:_AT_ENDS], *busy[-_AT_ENDS:]}
-        # Of equal losses the earlier steps.
+        # Among equal losses, the earlier steps.
         drawn |= set(sorted(busy[_AT_ENDS:-_AT_ENDS], key=lambda i: (-loss(steps[i]), i))[:_WORST])
     found: list[Step | Stretch] = []
     said: set[bool] = set()
@@ -61,7 +61,7 @@ def chosen_steps(steps: Sequence[Step]) -> list[Step | Stretch]:
 
 
 def _idle(steps: Sequence[Step]) -> set[int]:
-    """Runs of multiply-adds whose product is zero and whose result is their addend, as where K is filled with +0."""
+    """Find runs of multiply-adds with a zero product that return their addend, as where K is padded with +0."""
     found: set[int] = set()
     for is_idle, run in groupby(range(len(steps)), key=lambda i: _does_nothing(steps[i])):
         places = list(run)
@@ -78,7 +78,7 @@ def _does_nothing(step: Step) -> bool:
 
 
 def loss(step: Step) -> Fraction:
-    """How far a step's result is from the exact one, apart from infinities and NaN.
+    """Return the distance of a step's result from the exact one; infinities and NaN are ignored.
 
     Examples
     --------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""An explanation as pictures: what went in, each step in turn, what came out."""
+"""Pictures of an explanation: the inputs, each step in order, and the result."""
 
 from html import escape
 from math import ceil
@@ -18,30 +18,30 @@ from wmma_emu.viz.picture import Picture, scrolled
 from wmma_emu.viz.svg import document, element
 
 _Part = str | Step | Stretch
-"""What stands in a picture: a line that opens an instruction, a step, a stretch of steps that are not drawn."""
+"""The parts of a picture: the heading of an instruction, a step, a range of steps that are not drawn."""
 
 _MARGIN = 16
 _MOST_OPEN = 3
-"""Steps that are all unfolded in HTML; of more, the first and the last are."""
+"""The most steps that are all unfolded in HTML; of more, only the first and the last are."""
 
 
 def draw_explanation(explanation: Explanation, *, step: int | None = None) -> Picture:
-    """Draw how one element of D came about: every step, one below the other; or one step alone.
+    """Draw how one element of D is computed: every step, one below the other, or one step alone.
 
-    Of very many steps the first, the last and those that lose most are drawn, and the picture says so.
+    If there are too many steps, the first, the last and the least exact are drawn, and the picture notes this.
 
     Parameters
     ----------
     explanation : Explanation
     step : int, optional
-        Number of one step, from 1.
+        The number of one step, from 1.
 
     Raises
     ------
     UnsupportedInstructionError
-        For a step that there is not.
+        If the explanation has no step of this number.
     FragmentMismatchError
-        For what is no explanation.
+        If ``explanation`` is not an `Explanation`.
 
     Examples
     --------
@@ -54,9 +54,7 @@ def draw_explanation(explanation: Explanation, *, step: int | None = None) -> Pi
     'D[0, 0] = 0x40100000 (f32) = 2.25 = +0x1.2p+1: step 1'
     """
     if not isinstance(explanation, Explanation):
-        raise ArgumentError(
-            f"what is drawn is an Explanation, as wmma_emu.explain(...) returns it, not {shorten(explanation)}"
-        )
+        raise ArgumentError(f"expected an Explanation, as wmma_emu.explain(...) returns it, not {shorten(explanation)}")
     if step is not None:
         one = _step_of(explanation, step)
         return _picture(f"{explanation.headline}: step {step}", [_drawn(one)], "\n".join(step_lines(one)))
@@ -67,9 +65,9 @@ def draw_explanation(explanation: Explanation, *, step: int | None = None) -> Pi
 
 
 def html(explanation: Explanation) -> str:
-    """Write an explanation as HTML that goes into a page: what went in, each step in a figure, what came out.
+    """Write an explanation as HTML for a page: the inputs, each step in a figure, and the result.
 
-    It needs nothing else. Figures scroll within themselves where the page is narrow; more steps than a few are folded.
+    It is self-contained. Figures scroll if the page is narrow; more than a few steps are folded.
 
     Examples
     --------
@@ -188,6 +186,6 @@ def _step_of(explanation: Explanation, number: int) -> Step:
     found = [x for x in explanation.steps if x.number == number and number > 0]
     if not found:
         last = max((x.number for x in explanation.steps), default=0)
-        legal = f"they are 1 to {last}" if last else "D is C"
+        legal = f"its steps are 1 to {last}" if last else "D is C"
         raise OptionError(f"the explanation has no step {shorten(number)}; {legal}")
     return found[0]

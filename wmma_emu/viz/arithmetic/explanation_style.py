@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""The colours of bits, fields and bars in pictures of arithmetic, by day and by night, and the page around them."""
+"""The light and dark colours of bits, fields and bars in pictures of arithmetic, and the style of their page."""
 
 NAME = "wmma-emu-explanation"
-"""Class of the pictures, before which all styles stand."""
+"""The class of the pictures, with which all style rules begin."""
 
 _DAY = f"""
 .{NAME} .mono {{ font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace; }}
@@ -36,7 +36,7 @@ _NIGHT = f"""
 .{NAME} .edge {{ stroke: #f0f6fc; }}
 """
 STYLES = (_DAY, _NIGHT)
-"""By day and by night."""
+"""The light and the dark style rules."""
 
 HTML_STYLE = f"""
 .{NAME}-html {{ max-width: 100%; line-height: 1.45; }}
@@ -49,4 +49,4 @@ HTML_STYLE = f"""
 .{NAME}-html pre {{ overflow-x: auto; font-size: 0.85em; }}
 .{NAME}-html code {{ overflow-wrap: anywhere; }}
 """
-"""Of the HTML around the pictures."""
+"""The style rules of the HTML around the pictures."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Sums of integers and counts of bits, drawn: products on one ruler, the total, what the format makes of it."""
+"""Drawings of integer sums and bit counts: products on one ruler, the total, and its wrapped or clamped value."""
 
 from wmma_emu.arithmetic.explanation.notation import pattern
 from wmma_emu.arithmetic.explanation.steps import BitCount, IntegerSum, IntegerTerm
@@ -35,7 +35,7 @@ def _product(t: IntegerTerm, a_format: Format, b_format: Format) -> str:
 
 
 def _sum(drawing: Drawing, rows: list[tuple[str, str, int]], step: IntegerSum | BitCount) -> None:
-    """Magnitudes with their signs on one ruler; below them the total, and its two's complement where it is another."""
+    """Draw magnitudes with signs on one ruler; below them the total, and its two's complement if it differs."""
     fmt, total = format_of(step.format), step.total
     places = total.bit_length() + 1
     complement = step.limit == "wrapped" or (total < 0 and step.limit == "none")

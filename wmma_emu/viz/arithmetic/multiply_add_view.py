@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""One multiply-add, multiplication or addition, drawn: exact numbers on one ruler, and what rounding keeps.
+"""A drawing of a multiply-add, multiplication or addition: exact numbers on one ruler, and the rounded bits.
 
 A number that is converted from one format to another is drawn in the same way.
 """
@@ -17,7 +17,7 @@ _FORMULAS = {"fma": "{} × {} + {}", "mul": "{} × {}", "add": "{} + {}"}
 _GAP = 14
 
 _Row = tuple[str, str, int, Bits | None]
-"""What the row holds (``product``, ``addend``, ``sum``, ...), its name, its sign, its digits; None for zero."""
+"""The role of a row (``product``, ``addend``, ``sum``, ...), its name, its sign, and its digits (None for zero)."""
 
 
 def draw_multiply_add(step: MultiplyAdd) -> Drawing:
@@ -69,7 +69,7 @@ def _number(x: Number, kind: str) -> _Row:
 
 
 def _kept(r: Rounding) -> Bits | None:
-    """What stays, down to the last place of the format, or to the last digit where nothing is dropped."""
+    """Return the kept digits, down to the format's last digit, or down to the last digit without a drop."""
     if not r.kept:
         return None
     return Bits.of(r.kept, r.kept_exponent) if r.dropped_bits else Bits.stripped(r.kept, r.kept_exponent)
@@ -80,7 +80,7 @@ def _words(r: Rounding) -> str:
 
 
 def _digits(drawing: Drawing, rows: list[_Row], r: Rounding | None, fmt: str) -> None:
-    """Rows of exact numbers on one ruler; the last of them is rounded below it."""
+    """Draw rows of exact numbers on one ruler, and the rounding of the last number below."""
     kept = _kept(r) if r is not None else None
     named = [*rows, ("rounded", fmt, r.sign if r is not None else 0, kept)] if r is not None else rows
     drawn = [bits for *_, bits in named if bits is not None]
@@ -88,7 +88,7 @@ def _digits(drawing: Drawing, rows: list[_Row], r: Rounding | None, fmt: str) ->
         return
     end = r.exponent + r.dropped_bits if r is not None and r.dropped_bits else None
     left = max(mono_width(name) for _, name, *_ in named) + _GAP + 16
-    # Where the format ends there is a line, so that a run of equal columns ends there too.
+    # A line marks the end of the format, so a run of equal columns must end there too.
     edges = [Bits(0, end, end)] if end is not None else []
     gaps = gaps_of([*drawn, *edges])
     extent = [*drawn, *edges]
@@ -120,7 +120,7 @@ def _digits(drawing: Drawing, rows: list[_Row], r: Rounding | None, fmt: str) ->
 
 
 def draw_conversion(step: Conversion) -> Drawing:
-    """Draw a number on its way out of a unit; or all numbers of an operand on their way into it."""
+    """Draw the conversion of a unit's result, or of all numbers of an operand."""
     if not step.number:
         return _converted_operand(step)
     [one] = step.numbers
@@ -137,7 +137,7 @@ def draw_conversion(step: Conversion) -> Drawing:
 
 
 def _converted_operand(step: Conversion) -> Drawing:
-    """A pattern in fields before and after, neighbours that are alike together."""
+    """Draw patterns in fields before and after a conversion; equal neighbours are drawn once."""
     drawing = Drawing(f"{step.operand} converted from {step.source} to {step.target}, exactly")
     runs: list[tuple[str, Converted]] = [(one.name, one) for one in step.numbers]
     if step.operand in ("A", "B"):

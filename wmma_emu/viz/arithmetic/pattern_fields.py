@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A bit pattern in boxes: sign, exponent, fraction, what the hardware ignores; or the whole of an integer."""
+"""A bit pattern in boxes: sign, exponent, fraction and ignored bits, or a whole integer."""
 
 from collections.abc import Iterator
 from html import escape
@@ -17,7 +17,7 @@ _PADDING = 8.0
 
 
 class Field(NamedTuple):
-    """Some neighbouring bits of a pattern: what they are, and what is said below them."""
+    """A field of a pattern: its name, its bits, and the label below it."""
 
     kind: str
     digits: str
@@ -54,7 +54,7 @@ def fields_of(bits: int, fmt: Format) -> list[Field]:
 
 
 def _exponent(bits: int, fmt: Format, field: int) -> str:
-    """What the exponent's field says of the number."""
+    """Describe the number by its exponent field."""
     kind = unpack(bits, fmt).kind
     if kind == "finite":
         return "subnormal" if field == 0 and fmt.has_zero else f"2^{field - fmt.bias}"
@@ -67,13 +67,13 @@ def _width(field: Field, labelled: bool) -> float:
 
 
 def fields_width(fmt: Format, labelled: bool = True) -> float:
-    """The room that any pattern of a format takes at most."""
+    """Return the largest width of a format's patterns."""
     longest = [_width(x, labelled) for x in fields_of(1 << fmt.ignored_low_bits, fmt)]  # a subnormal number
     return sum(longest) + 2 * len(longest)
 
 
 def draw_fields(bits: int, fmt: Format | str, left: float, top: float, labelled: bool = True) -> Iterator[str]:
-    """Draw the fields of a pattern; if they are labelled, with what they mean below them."""
+    """Draw the fields of a pattern, with labels below them if requested."""
     fmt = format_of(fmt) if isinstance(fmt, str) else fmt
     value = f" = {shown(bits, fmt)}" if fmt.is_float else ""
     boxes, x = [element("title", escape(f"{pattern(bits, fmt)} ({fmt}){value}"))], left

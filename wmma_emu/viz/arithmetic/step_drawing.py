@@ -12,15 +12,15 @@ from wmma_emu.viz.arithmetic.pattern_fields import FIELDS_HEIGHT, draw_fields, f
 from wmma_emu.viz.svg import element, text_lines, wrapped
 
 _MONO = 6.9
-"""Room of a letter of fixed width at size 11."""
+"""The width of a monospaced letter at size 11."""
 
 _HEAD, _WORDS = 13, 12
 _LEAST = 620.0
-"""Words are wrapped to the width of the rows of bits, but not below this."""
+"""The least width to which words are wrapped; otherwise the width of the rows of bits."""
 
 
 def mono_width(text: str) -> float:
-    """The room of a text in letters of fixed width."""
+    """Return the width of a string in monospaced letters."""
     return len(text) * _MONO
 
 
@@ -30,7 +30,7 @@ def _names(text: str) -> str:
 
 
 class Drawing:
-    """Elements, and how much room they take; a title stands above them, in a room of its own."""
+    """A growing list of elements and their extent; the title above them is measured separately."""
 
     def __init__(self, title: str, width: float = 0.0) -> None:
         self.title, self.y = title, 0.0
@@ -43,34 +43,34 @@ class Drawing:
         return text_lines(lines, 0, _HEAD, _HEAD, 18, font_weight="600"), 18.0 * len(lines) + 6
 
     def add(self, *elements: str) -> None:
-        """Draw elements that take no room of their own."""
+        """Draw elements that do not extend the drawing."""
         self.body += elements
 
     def widen(self, right: float) -> None:
-        """Make sure that the drawing reaches so far."""
+        """Extend the drawing to at least this size."""
         self.width = max(self.width, right)
 
     def words(self, text: str, *, quiet: bool = False, **attributes: str) -> None:
-        """Write a sentence below what there is."""
+        """Write a sentence below the drawing."""
         lines = wrapped(text, self.width, _WORDS)
         kind = {"class_": "quiet"} if quiet else {}
         self.body += text_lines(lines, 0, self.y + _WORDS, _WORDS, 17, **kind, **attributes)
         self.y += 17.0 * len(lines) + 3
 
     def mono(self, text: str, x: float, *, anchor: str = "start", quiet: bool = False) -> None:
-        """Write letters of fixed width in the row that is being drawn."""
+        """Write monospaced letters into the current row."""
         kind = "mono quiet" if quiet else "mono"
         self.body.append(element("text", escape(text), x=x, y=self.y + HEIGHT - 4, font_size=TEXT, class_=kind,
                                  text_anchor=anchor))  # fmt: skip
 
     def row(self, elements: Iterable[str], tip: str = "", **data: str | int) -> None:
-        """Draw the elements of a row at `y`, and go on below it; ``tip`` is shown where a pointer rests on it."""
+        """Draw the elements of a row at `y`, and continue below it; ``tip`` is its tooltip."""
         title = [element("title", escape(tip))] if tip else []
         self.body.append(element("g", *title, *elements, class_="row", **data))
         self.y += PITCH
 
     def listed(self, head: str, terms: list[tuple[int, str]], others: Iterable[tuple[str, str]] = ()) -> None:
-        """Write terms, each with its k, and others with their names, in lines that fit, none torn apart."""
+        """Write terms, each with its k or its name, in lines that fit; a term is never split."""
         items = [*((_names(text), text) for text in grouped(terms)), *others]
         if not items:
             return
@@ -87,7 +87,7 @@ class Drawing:
         self.y += PITCH
 
     def result(self, bits: int, fmt: Format | str, head: str = "") -> None:
-        """Draw the pattern that comes out, in its fields."""
+        """Draw the fields of the result's pattern."""
         fmt = format_of(fmt) if isinstance(fmt, str) else fmt
         head = head or f"→ {pattern(bits, fmt)} ({fmt})"
         self.y += 2
@@ -98,6 +98,6 @@ class Drawing:
         self.y += FIELDS_HEIGHT + 4
 
     def special(self, special: Special) -> None:
-        """Say which rule made an infinity or NaN, and because of what."""
+        """Write the rule that made an infinity or NaN, and its cause."""
         causes = ", ".join(special.causes)
         self.words(f"= {special.result}: {special.rule} ({causes})", data_rule=special.rule, data_causes=causes)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""Comparisons of chips: where their products differ, and how far."""
+"""Comparisons of chips: where and by how much their products differ."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The cells of a picture of D: elements, or the worst of each block where D is too large, or a batch."""
+"""The cells of a picture of D: elements, or the worst element of each block if D is too large, or a batch."""
 
 from collections.abc import Iterator
 from math import prod
@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 from wmma_emu.formats.distance import NOT_COMPARABLE
 
 _MOST_LINES = 128
-"""Rows and columns of cells: more would not be told apart."""
+"""The most rows and columns of cells: more would not be distinguishable."""
 
 _MOST_CELLS = 128 * 128
-"""Of all panels together: each cell with its text takes some hundred bytes."""
+"""The most cells of all panels together: each cell with its text takes a few hundred bytes."""
 
 
 class Reduction(NamedTuple):
-    """How elements become cells: blocks of rows and columns, and all matrices of a batch on one another."""
+    """The blocks of rows and columns that become cells; all matrices of a batch share them."""
 
     matrices: int
     rows: int
@@ -53,7 +53,7 @@ class Reduction(NamedTuple):
 
     @property
     def note(self) -> str:
-        """What a cell is, if it is not one element; else nothing."""
+        """A sentence that explains a cell, empty if it is one element."""
         parts = []
         if self.block_rows * self.block_columns > 1:
             parts.append(f"{self.block_rows} × {self.block_columns} neighbours")
@@ -63,7 +63,7 @@ class Reduction(NamedTuple):
 
 
 class Cell(NamedTuple):
-    """A cell with elements whose bits differ: where it is drawn, its worst element, how many of them differ."""
+    """A cell with elements whose bits differ: its position, its worst element, and the number that differ."""
 
     row: int
     column: int
@@ -75,8 +75,8 @@ class Cell(NamedTuple):
 def cells(ulps: NDArray[np.uint64], differ: NDArray[np.bool_], reduction: Reduction) -> Iterator[Cell]:
     """Reduce distances to the cells in which any bits differ, row by row.
 
-    The worst element of a cell is the first that is furthest apart, NaN being beyond every number, and a zero of the
-    other sign nearer than any.
+    The worst element of a cell is the first with the greatest distance; NaN is further than every number, and a zero of
+    the other sign nearer.
     """
     if not ulps.size:
         return
@@ -84,7 +84,7 @@ def cells(ulps: NDArray[np.uint64], differ: NDArray[np.bool_], reduction: Reduct
     flat = (reduction.matrices, reduction.rows, reduction.columns)
     ulps, differ = ulps.reshape(flat), differ.reshape(flat)
     tall, wide = reduction.block_rows, reduction.block_columns
-    for row in range(reduction.cell_rows):  # a slice at a time, so that a large D is not copied whole
+    for row in range(reduction.cell_rows):  # slice by slice, so that a large D is not copied at once
         top = row * tall
         part = slice(top, top + tall)
         steps, other = ulps[:, part], differ[:, part]

@@ -20,24 +20,24 @@ _MARGIN = 24
 _GAP = 28
 _SIDES = {1: 512, 2: 352}
 _SIDE = 256
-"""Longest side of a panel's matrix, by the number of panels; of three and more."""
+"""The longest side of a panel's matrix, for one panel, two, and three or more."""
 
 _LARGEST_CELL = 32
 _MARKED_CELL = 7
-"""From this size on cells carry the marks of what is no number of ulps; smaller ones have its colour alone."""
+"""The least size of cells with marks for NaN and zeros of the other sign; smaller cells have only the colour."""
 
 _ROOM_OF_ROWS = 44
 _TITLE, _TEXT, _SMALL = 16, 12, 11
 
 
-class _Panel(NamedTuple):
+class _ChipPanel(NamedTuple):
     arch: str
     lines: list[str]
     counts: list[int]
 
 
 def svg(comparison: Comparison) -> str:
-    """Draw a comparison; `wmma_emu.Comparison.svg` says what is seen."""
+    """Draw a comparison, as `wmma_emu.Comparison.svg` documents."""
     others = [arch for arch in comparison.results if arch != comparison.reference]
     side = _SIDES.get(len(others), _SIDE)
     reduction = Reduction.of(comparison.shape, len(others))
@@ -70,7 +70,7 @@ def svg(comparison: Comparison) -> str:
     return document(_NAME, round(width), round(y), title, said, *style(_NAME), body)
 
 
-def _panel(comparison: Comparison, arch: str, width: float) -> _Panel:
+def _panel(comparison: Comparison, arch: str, width: float) -> _ChipPanel:
     model, found = comparison.models[arch], comparison.statistics(arch)
     lines = [f"{summary(model)} ({model.status})", str(found)]
     if comparison.instructions[arch] != comparison.instructions[comparison.reference]:
@@ -78,15 +78,15 @@ def _panel(comparison: Comparison, arch: str, width: float) -> _Panel:
     wrapped_lines = [part for line in lines for part in wrapped(line, width, _TEXT)]
     differ = comparison.bits(arch) != comparison.bits(comparison.reference)
     counts = np.bincount(kinds_of(comparison.ulps[arch], differ).reshape(-1), minlength=len(KINDS))
-    return _Panel(arch, [_named(arch), *wrapped_lines], counts.tolist())
+    return _ChipPanel(arch, [_named(arch), *wrapped_lines], counts.tolist())
 
 
 def _named(arch: str) -> str:
     return f"{arch} ({ARCHS[arch].generation})"
 
 
-def _kinds(panels: list[_Panel]) -> list[int]:
-    """The kinds of the legend: ulps up to the largest that there are; what is no number of ulps if there is any."""
+def _kinds(panels: list[_ChipPanel]) -> list[int]:
+    """Return the kinds in the legend: ulps up to the largest distance, and NaN or zeros of the other sign if any."""
     present = {i for panel in panels for i, count in enumerate(panel.counts) if count}
     furthest = max((i for i in present if ZERO_SIGN < i < NAN), default=ZERO_SIGN)
     return [EQUAL, *range(ZERO_SIGN + 1, furthest + 1), *sorted(present & {ZERO_SIGN, NAN})]
@@ -106,7 +106,7 @@ def _notes(comparison: Comparison, reduction: Reduction, others: list[str]) -> I
 
 
 def _cell_size(reduction: Reduction, side: int) -> float:
-    """Whole pixels where there are any, so that cells are sharp."""
+    """Round sizes of at least one pixel to whole pixels, so that cells are sharp."""
     size = side / max(reduction.cell_rows, reduction.cell_columns, 1)
     return min(float(int(size)) if size >= 2 else size, _LARGEST_CELL)
 
@@ -165,7 +165,7 @@ def _tip(comparison: Comparison, arch: str, cell: Cell) -> str:
 
 
 def _mark(kind: int, x: float, y: float, size: float) -> str:
-    """A cross for NaN, a ring for a zero of the other sign: not by colour alone."""
+    """Draw a cross for NaN, a ring for a zero of the other sign, so that colour is not the only mark."""
     inset, thick = size * 0.26, max(size / 12, 1)
     if kind == NAN:
         path = (
@@ -180,7 +180,7 @@ def _mark(kind: int, x: float, y: float, size: float) -> str:
 
 
 def _legend(
-    panels: list[_Panel], kinds: list[int], left: float, top: float, start: float, step: float
+    panels: list[_ChipPanel], kinds: list[int], left: float, top: float, start: float, step: float
 ) -> Iterator[str]:
     if not panels:
         return

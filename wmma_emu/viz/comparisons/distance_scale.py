@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which colour stands for which distance: eight steps of ulps, and what is no number of ulps."""
+"""The colours of distances: eight steps of ulps, NaN, and zeros of the other sign."""
 
 from typing import NamedTuple
 
@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from wmma_emu.formats.distance import NOT_COMPARABLE
 
 
-class Kind(NamedTuple):
-    """What an element of D may be beside the reference's: from ``first`` ulps on, with a label and colours."""
+class DistanceKind(NamedTuple):
+    """A class of distances from the reference, of at least ``first`` ulps, with a label and colours."""
 
     label: str
     first: int
@@ -19,22 +19,22 @@ class Kind(NamedTuple):
 
 
 # Steps of viridis (Smith and van der Walt, CC0), whose lightness ascends evenly, also as people with any kind of
-# colour-blindness see it. The most striking against the background is the largest distance: the dark end by day, the
+# colour-blindness see it. The largest distance has the most contrast with the background: the dark end by day, the
 # light end by night. Some are shifted, to stand out from the background.
 KINDS = (
-    Kind("same bits", 0, "#ffffff", "#161b22"),
-    Kind("sign of 0", 0, "#8c959f", "#8b949e"),
-    Kind("1 ulp", 1, "#f0dc2c", "#5a3a93"),
-    Kind("2–3", 2, "#a0da39", "#41609c"),
-    Kind("4–7", 4, "#4ac16d", "#2c7a91"),
-    Kind("8–15", 8, "#1fa187", "#219a89"),
-    Kind("16–63", 16, "#277f8e", "#35b779"),
-    Kind("64–255", 64, "#365c8d", "#6ece58"),
-    Kind("256–4095", 256, "#46327e", "#b5de2b"),
-    Kind("4096 up", 4096, "#38004a", "#fff04a"),
-    Kind("NaN", NOT_COMPARABLE, "#d6006c", "#ff4f9a"),
+    DistanceKind("same bits", 0, "#ffffff", "#161b22"),
+    DistanceKind("sign of 0", 0, "#8c959f", "#8b949e"),
+    DistanceKind("1 ulp", 1, "#f0dc2c", "#5a3a93"),
+    DistanceKind("2–3", 2, "#a0da39", "#41609c"),
+    DistanceKind("4–7", 4, "#4ac16d", "#2c7a91"),
+    DistanceKind("8–15", 8, "#1fa187", "#219a89"),
+    DistanceKind("16–63", 16, "#277f8e", "#35b779"),
+    DistanceKind("64–255", 64, "#365c8d", "#6ece58"),
+    DistanceKind("256–4095", 256, "#46327e", "#b5de2b"),
+    DistanceKind("4096 up", 4096, "#38004a", "#fff04a"),
+    DistanceKind("NaN", NOT_COMPARABLE, "#d6006c", "#ff4f9a"),
 )
-"""In the order of the legend; an element is of the last kind that its distance reaches."""
+"""The kinds in the order of the legend; an element has the last kind that its distance reaches."""
 
 EQUAL, ZERO_SIGN, NAN = 0, 1, len(KINDS) - 1
 
@@ -42,7 +42,7 @@ _FIRST = np.array([kind.first for kind in KINDS[ZERO_SIGN:]], np.uint64)
 
 
 def kinds_of(ulps: NDArray[np.uint64], differ: NDArray[np.bool_]) -> NDArray[np.intp]:
-    """Index into `KINDS` of each element.
+    """Return the index into `KINDS` of each element.
 
     Examples
     --------
@@ -54,7 +54,7 @@ def kinds_of(ulps: NDArray[np.uint64], differ: NDArray[np.bool_]) -> NDArray[np.
 
 
 def style(name: str) -> tuple[str, str]:
-    """Rules for the classes ``k0``, ``k1``, ... and ``mark``, by day and by night, below the class of a picture."""
+    """Return light and dark style rules for the classes ``k0``, ``k1``, ... and ``mark`` of a picture."""
     day = [f".{name} .k{i} {{ fill: {kind.day}; }}" for i, kind in enumerate(KINDS)]
     night = [f".{name} .k{i} {{ fill: {kind.night}; }}" for i, kind in enumerate(KINDS)]
     mark = f".{name} .mark {{ fill: none; stroke: "

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""Memory: who loads what from where, which banks meet, and where a swizzle puts it."""
+"""Memory: addresses and lanes of loads, bank conflicts, and swizzles."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The banks of one phase as a picture: a cell for the four banks of each row, and how many words each is asked for."""
+"""A picture of the banks of one phase: a cell for the four banks of each row, and the words requested of each bank."""
 
 from collections.abc import Iterator, Sequence
 
@@ -14,10 +14,10 @@ from wmma_emu.warp.matrix_rows import ROW_BYTES
 
 _BANKS_OF_ROW = ROW_BYTES // BANK_BYTES
 _BANK_CELL = 40
-"""Rows begin at multiples of 16 bytes, so a cell stands for four banks."""
+"""Rows begin at multiples of 16 bytes, so a cell represents four banks."""
 
 STRIP = BANKS // _BANKS_OF_ROW * _BANK_CELL
-"""How wide the banks are drawn."""
+"""The width of the banks."""
 
 _ROW = 28
 
@@ -25,10 +25,10 @@ _ROW = 28
 def bank_strip(
     phase: int, starts: Sequence[int], words: Ints, left: float, tops: Sequence[float], *, with_name: bool
 ) -> Iterator[str]:
-    """Draw the banks of eight rows, and say below them what they conflict in.
+    """Draw the banks of eight rows, and describe their conflicts below.
 
-    The rows are those of lanes ``8 * phase`` and on, and begin at ``starts``, in bytes; each of the 32 banks is asked
-    for ``words`` different words. A row is drawn at each of ``tops``; ``with_name`` has "banks" written above them.
+    The rows belong to the eight lanes from ``8 * phase``, and begin at ``starts``, in bytes; ``words`` counts the
+    different words requested of each bank. A row is drawn at each of ``tops``; ``with_name`` writes "banks" above.
 
     Examples
     --------
@@ -41,7 +41,7 @@ def bank_strip(
     top, bottom = tops[0], tops[-1] + _ROW
     if with_name:
         yield label("banks", left, top - 20)
-    yield label("words that each bank is asked for", left - 8, bottom + 14, anchor="end")
+    yield label("words requested of each bank", left - 8, bottom + 14, anchor="end")
     for i in range(STRIP // _BANK_CELL):
         x, first = left + i * _BANK_CELL, i * _BANKS_OF_ROW
         yield label(f"{first}–{first + _BANKS_OF_ROW - 1}", x + _BANK_CELL / 2, top - 6, anchor="middle", size=9)
@@ -51,7 +51,7 @@ def bank_strip(
         lane, bank = phase * PHASE_ROWS + i, int(bank_of(address))
         count = int(words[bank])
         data = {"phase": phase, "lane": lane, "bank": bank, "words": count, "address": address}
-        tip = f"lane {lane}: banks {bank} to {bank + _BANKS_OF_ROW - 1}, asked for {count} words in this phase"
+        tip = f"lane {lane}: banks {bank} to {bank + _BANKS_OF_ROW - 1}, {count} words requested in this phase"
         kind = "bank marked" if count > 1 else "bank"
         x = left + bank // _BANKS_OF_ROW * _BANK_CELL
         yield cell(x, y, _BANK_CELL, _ROW, lane_colour(lane), [f"T{lane}"], data, tip=tip, kind=kind)
@@ -60,7 +60,7 @@ def bank_strip(
 
 
 def _count(phase: int, first: int, count: int, x: float, y: float) -> str:
-    """Say how many words four banks are asked for, large where they are several."""
+    """Write the number of words requested of four banks, large if there are several."""
     size, kind = (12, "") if count > 1 else (SMALL, "quiet")
     text = label(f"{count} ×" if count else "–", x, y, anchor="middle", size=size, kind=kind)
     data = {"data-phase": phase, "data-bank": first, "data-words": count}
@@ -68,7 +68,7 @@ def _count(phase: int, first: int, count: int, x: float, y: float) -> str:
 
 
 def phase_text(phase: int, words: Ints) -> str:
-    """Say what the rows of a phase conflict in.
+    """Describe the bank conflicts of a phase's rows.
 
     Examples
     --------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Who does what in ldmatrix, stmatrix and movmatrix, as data: whose address is a row's, whose register an element's."""
+"""Plans of ldmatrix, stmatrix and movmatrix: the lane of each row's address, the register of each element."""
 
 from functools import lru_cache
 
@@ -23,19 +23,19 @@ _WINDOW = 1 << 32
 
 
 def ldmatrix_plan(instruction: str, arch: "str | Arch | None" = None) -> MatrixMovePlan:
-    """Say who gives and who gets what in one form of ldmatrix, stmatrix or movmatrix.
+    """Return the lanes of addresses and of elements of one form of ldmatrix, stmatrix or movmatrix.
 
     Parameters
     ----------
     instruction : str
-        The PTX mnemonic; ``.sync.aligned`` and ``.shared`` may be left out.
+        The PTX mnemonic; ``.sync.aligned`` and ``.shared`` are optional.
     arch : str or Arch, optional
-        The chip. Left out, the default one, or the first that has the form if that one lacks it.
+        The chip; by default the default chip, or the first that supports the form if the default does not.
 
     Raises
     ------
     UnsupportedInstructionError
-        For what no chip has, or not this one; the message names the nearest forms.
+        If no chip, or not this chip, supports the form; the message names the nearest forms.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def ldmatrix_plan(instruction: str, arch: "str | Arch | None" = None) -> MatrixM
     family = instruction.split(".")[0] if isinstance(instruction, str) else ""
     if family not in _FAMILIES:
         raise UnsupportedInstructionError(
-            f"{shorten(instruction)} moves no matrices; the first word is {', '.join(_FAMILIES)}, such as "
+            f"{shorten(instruction)} does not move matrices; the first word must be {', '.join(_FAMILIES)}, such as "
             "'ldmatrix.sync.aligned.m8n8.x4.shared.b16'"
         )
     move, chip = lookup_move(family, instruction, arch if arch is not None else _first_chip(family, instruction))
@@ -54,7 +54,7 @@ def ldmatrix_plan(instruction: str, arch: "str | Arch | None" = None) -> MatrixM
 
 
 def _first_chip(family: str, instruction: str) -> str:
-    """The default chip, or where it lacks the form the first that has it."""
+    """Return the default chip, or the first that supports the form if the default does not."""
     newest = lookup_move(family, instruction, "sm_120")[0]
     default = default_arch().name
     return default if default in newest.archs else newest.first
@@ -85,30 +85,31 @@ def _elements(move: MatrixMove) -> Ints:
 
 
 def plain_addresses(instruction: str, pitch: int | None = None) -> Ints:
-    """Return addresses of a plain tile's rows: matrix below matrix up to 16 rows, the next ones 16 bytes further.
+    """Return the row addresses of a plain tile: matrices one below the other up to 16 rows, the next ones 16 bytes
+    further.
 
-    That is the order in which `mma` takes A: with x4 of m8n8, lane l gives row l % 16 and bytes 16 (l / 16) on.
+    That is the order in which `mma` reads A: with x4 of m8n8, lane l gives row l % 16 from byte 16 (l / 16).
 
     Parameters
     ----------
     instruction : str
         A form of ldmatrix or stmatrix.
     pitch : int, optional
-        Bytes from one row of the tile to the next, a multiple of 16; by default rows lie side by side.
+        Bytes from one row of the tile to the next, a multiple of 16; by default rows are contiguous.
 
     Returns
     -------
     int array, shape (32,)
-        Lanes that give no row repeat those of lane 0 and on.
+        Lanes without a row repeat the addresses from lane 0.
 
     Raises
     ------
     AlignmentError
-        If the pitch is no multiple of 16, or so small that rows overlap.
+        If the pitch is not a multiple of 16, or so small that rows overlap.
     OutOfBoundsError
-        If it is so large that addresses do not fit into 32 bits.
+        If the pitch is so large that addresses do not fit into 32 bits.
     UnsupportedInstructionError
-        For a mnemonic that no chip has, and for movmatrix, which has no addresses.
+        If no chip supports the mnemonic, or it is movmatrix, which has no addresses.
 
     Examples
     --------
@@ -123,13 +124,15 @@ def plain_addresses(instruction: str, pitch: int | None = None) -> Ints:
     chosen = dense if pitch is None else integer_of(pitch)
     if chosen is None or chosen % ROW_BYTES or chosen < dense:
         raise AlignmentError(
-            f"pitch is {shorten(pitch)}; rows of {plan.mnemonic} lie a multiple of {ROW_BYTES} bytes apart, {dense} at "
+            f"pitch is {shorten(pitch)}; the rows of {plan.mnemonic} must be a multiple of {ROW_BYTES} bytes apart, "
+            f"{dense} at "
             f"least: {dense}, {dense + ROW_BYTES}, ..."
         )
     most = (_WINDOW - dense) // (down * plan.rows - 1) // ROW_BYTES * ROW_BYTES
     if chosen > most:
         raise OutOfBoundsError(
-            f"pitch is {shorten(pitch)}; legal are {dense} to {most}: addresses of shared memory have 32 bits, and the "
+            f"pitch is {shorten(pitch)}; legal values are {dense} to {most}: addresses of shared memory have 32 "
+            f"bits, and the "
             f"tile has {down * plan.rows} rows"
         )
     lane = np.arange(LANES) % plan.lanes_with_address
@@ -139,7 +142,7 @@ def plain_addresses(instruction: str, pitch: int | None = None) -> Ints:
 
 
 def row_conflicts(instruction: str, addresses: ArrayLike, arch: "str | Arch | None" = None) -> tuple[Ints, Ints]:
-    """Count which banks the rows of each phase meet in: eight rows of 16 bytes, of lanes 0 to 7, 8 to 15, ...
+    """Count the words that each phase requests of each bank: eight rows of 16 bytes, of lanes 0 to 7, 8 to 15, ...
 
     Parameters
     ----------
@@ -152,18 +155,18 @@ def row_conflicts(instruction: str, addresses: ArrayLike, arch: "str | Arch | No
     Returns
     -------
     words : int array, (phases, 32)
-        Different words that each bank is asked for.
+        Different words requested of each bank.
     conflict : int array, (phases,)
-        The most of them: 1 is no conflict.
+        The largest number of a phase: 1 means no conflict.
 
     Raises
     ------
     AlignmentError, OutOfBoundsError, FragmentMismatchError, UnsupportedInstructionError
-        As of `ldmatrix` itself.
+        As `ldmatrix` itself raises.
 
     Notes
     -----
-    `wmma_emu.layouts.banks.phase_fact` says how phases are known.
+    `wmma_emu.layouts.banks.phase_fact` documents the source of phases.
 
     Examples
     --------
@@ -177,14 +180,15 @@ def row_conflicts(instruction: str, addresses: ArrayLike, arch: "str | Arch | No
 
 
 def checked_rows(plan: MatrixMovePlan, addresses: ArrayLike) -> Ints:
-    """Check addresses as the instruction does; where each row begins, (matrices, rows)."""
+    """Check addresses as the instruction does; return the start of each row, (matrices, rows)."""
     if plan.family == "movmatrix":
         raise UnsupportedInstructionError(f"{plan.mnemonic} has no addresses: it moves registers to registers")
     move, chip = lookup_move(plan.family, plan.mnemonic, plan.arch)
     everywhere: NDArray[np.uint8] = np.broadcast_to(np.uint8(0), (_WINDOW,))
     if np.ndim(addresses) > 1:
         raise ShapeError(
-            f"a picture shows one warp, {LANES} addresses; these are of shape {np.shape(addresses)}: give those of one "
+            f"a picture shows one warp, {LANES} addresses; the shape given is {np.shape(addresses)}: pass the "
+            f"addresses of one "
             "warp, addresses[0]"
         )
     return row_positions(everywhere, addresses, move, chip)

@@ -21,14 +21,14 @@ from wmma_emu.warp.matrix_rows import EVERY_LANE_NEEDS_AN_ADDRESS, ROW_BYTES
 
 _ROW = 28
 _LANE, _ADDRESS = 40, 20
-"""How wide a lane is, and the room beside an address."""
+"""The width of a lane, and the gap next to an address."""
 _GAP = 26
 _BELOW = 66
-"""Room below eight rows, for what is said of their phase and the ruler of the next."""
+"""The space below eight rows, for the sentence on their phase and the ruler of the next."""
 
 
 class _View(NamedTuple):
-    """A plan and its inverse, where its rows lie, which lane is lit, and where the columns of the picture begin."""
+    """A plan and its inverse, its rows' addresses, the highlighted lane, and the left edges of the columns."""
 
     plan: MatrixMovePlan
     holders: Ints
@@ -49,38 +49,38 @@ def draw_ldmatrix(
     lane: int | None = None,
     title: str | None = None,
 ) -> Picture:
-    """Draw who does what in ldmatrix, stmatrix or movmatrix.
+    """Draw the addresses and registers of ldmatrix, stmatrix or movmatrix.
 
-    To the left rows of shared memory, each with the lane that gives its address and, in every element, the lane and
-    the part of the register that it goes to (stmatrix: comes from). In the middle the banks that the rows of each
-    phase fall into, counted. To the right the registers of all lanes.
+    Left: rows of shared memory, each with the lane that gives its address and, in every element, the lane and the part
+    of the register that it is loaded into (stmatrix: stored from). Middle: the banks of the rows of each phase, with
+    counts. Right: the registers of all lanes.
 
     Parameters
     ----------
     instruction : str
         The PTX mnemonic; ``.sync.aligned`` and ``.shared`` may be left out.
     addresses : int array, shape (32,), optional
-        Of each lane, in bytes; by default those of `plain_addresses`.
+        The address of each lane, in bytes; by default `plain_addresses`.
     pitch : int, optional
-        Bytes from row to row of that plain tile; not together with addresses.
+        Bytes from row to row of the plain tile; not together with addresses.
     arch : str or Arch, optional
-        The chip; left out, the default one, or the first that has the form.
+        The chip; by default the default chip, or the first that supports the form.
     lane : int, optional
-        Light one lane: what it is given, and the row whose address it gives.
+        Highlight one lane: its elements, and the row whose address it gives.
     title : str, optional
 
     Returns
     -------
     Picture
         Groups of class ``cell`` (elements in memory), ``held`` (elements in registers), ``row`` (lane of an address),
-        ``bank`` and ``count`` carry what they show as data attributes.
+        ``bank`` and ``count`` have their contents as data attributes.
 
     Raises
     ------
     AlignmentError, OutOfBoundsError, FragmentMismatchError
-        For addresses that the instruction would not take; for a pitch at which rows overlap; for a lane beyond 31.
+        If the instruction would reject the addresses, the pitch makes rows overlap, or the lane is above 31.
     UnsupportedInstructionError
-        For what no chip has; for addresses and pitch together; for addresses of movmatrix.
+        If no chip supports the form, if addresses and pitch are both given, or for addresses of movmatrix.
 
     Examples
     --------
@@ -95,11 +95,11 @@ def draw_ldmatrix(
     if plan.family == "movmatrix":
         if addresses is not None or pitch is not None:
             raise OptionError(
-                f"{plan.mnemonic} has no addresses: it moves registers to registers; leave addresses and pitch out"
+                f"{plan.mnemonic} has no addresses: it moves registers to registers; omit addresses and pitch"
             )
         return _draw_movmatrix(plan, lit, named or plan.mnemonic)
     if addresses is not None and pitch is not None:
-        raise OptionError("pitch is that of a plain tile, shown without addresses; give one of both")
+        raise OptionError("pitch describes a plain tile, which addresses replace; pass only one of them")
     given = plain_addresses(instruction, pitch) if addresses is None else addresses
     rows = checked_rows(plan, given)
     view = _view(plan, rows, lit)
@@ -179,7 +179,7 @@ def _matrix(view: _View, matrix: int, words: Ints, y: float) -> Iterator[str]:
 
 
 def _row_tops(plan: MatrixMovePlan, top: float) -> list[float]:
-    """Where each row is drawn: below eight of them there is room for what is said of their phase."""
+    """Return the y of each row; space below every eight rows is for the sentence on their phase."""
     return [top + row * _ROW + _BELOW * (row // PHASE_ROWS) for row in range(plan.rows)]
 
 

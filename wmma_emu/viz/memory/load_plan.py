@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Where the elements of a fragment's tile lie in memory, as data: positions, bytes, who holds them, segments."""
+"""The elements of a fragment's tile in memory, as data: positions, bytes, lanes, segments."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -25,23 +25,23 @@ _LARGEST_LDM = 1 << 20
 
 @dataclass(frozen=True, eq=False)
 class LoadPlan:
-    """Where a tile lies, and who holds its elements.
+    """The position of a tile in memory, and the lanes that hold its elements.
 
     Parameters
     ----------
     cpp_type, arch : str
         The fragment.
     order : {"row", "col"}
-        What lies side by side in memory: elements of a row, or of a column.
+        The elements that are contiguous in memory: those of a row, or of a column.
     ldm : int
         Elements from one row (column) to the next.
     start : int
-        Elements before the tile's first one.
+        The number of elements before the tile's first one.
     format : Format
     positions : int array, (rows, cols)
-        Where each element lies, in elements from the start of the memory.
+        The position of each element, in elements from the start of the memory.
     lane_map : LaneMap
-        Who holds it.
+        The lanes that hold each element.
 
     Examples
     --------
@@ -65,24 +65,25 @@ class LoadPlan:
 
     @property
     def bit_addresses(self) -> Ints:
-        """Where each element begins, in bits; 4-bit and 1-bit ones are packed, the first in the lowest bits."""
+        """The first bit of each element; 4-bit and 1-bit elements are packed, the first in the lowest bits."""
         found: Ints = self.positions * self.format.bits
         return found
 
     @property
     def segments(self) -> Ints:
-        """Numbers of the 32-byte segments that the tile touches, its memory beginning at a multiple of 32 bytes."""
+        """The 32-byte segments that the tile accesses, for memory that begins at a multiple of 32 bytes."""
         return segments_of(self.bit_addresses.reshape(-1) // 8, max(self.format.bits // 8, 1))
 
     @property
     def tile_bytes(self) -> int:
-        """Bytes of the elements alone."""
+        """The bytes of the elements alone."""
         return self.positions.size * self.format.bits // 8
 
     def holders(self, row: int, col: int) -> list[tuple[int, tuple[int, ...]]]:
-        """Who holds an element: lanes, each with the numbers of the elements ``x[i]``; of copies those that are read.
+        """Return the lanes that hold an element, each with the indices of the elements ``x[i]``; of copies, those that
+        are read.
 
-        Lanes whose elements are copies that no product reads are left out.
+        Lanes whose elements are copies that no product reads are omitted.
         """
         found: dict[int, list[int]] = {}
         for place in self.lane_map.locate(row, col):
@@ -91,7 +92,7 @@ class LoadPlan:
         return [(lane, tuple(elements)) for lane, elements in sorted(found.items())]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as what JSON holds."""
+        """Return everything as values that JSON can represent."""
         rows, cols = self.positions.shape
         return {
             "cpp_type": self.cpp_type, "arch": self.arch, "order": self.order, "ldm": self.ldm, "start": self.start,
@@ -102,29 +103,29 @@ class LoadPlan:
 
 
 def load_plan(fragment: Fragment, ldm: int, layout: MemoryOrder | None = None, *, start: int = 0) -> LoadPlan:
-    """Say where `load_matrix_sync` finds the elements of a fragment, and what it would refuse.
+    """Return where `load_matrix_sync` reads the elements of a fragment; reject what it would reject.
 
     Parameters
     ----------
     fragment : Fragment
-        Its type counts, not what it holds; it stays as it is.
+        Only its type is used; it is not modified.
     ldm : int
         Elements from one row to the next (column-major: from one column to the next).
     layout : {mem_row_major, mem_col_major}
-        Of an accumulator.
+        The layout of an accumulator.
     start : int
         Elements from the start of the memory to the tile.
 
     Raises
     ------
     AlignmentError, FragmentMismatchError, OutOfBoundsError
-        As of `load_matrix_sync`; also for an ldm above 2^20, which nobody could draw.
+        As `load_matrix_sync` raises; also for an ldm above 2^20, which is too large to draw.
     """
     require_fragment(fragment, "fragment", *FragmentUse)
     distance, offset = integer_of(ldm), integer_of(start)
     for name, given in (("ldm", distance), ("start", offset)):
         if given is not None and given > _LARGEST_LDM:
-            raise OutOfBoundsError(f"{name} is {shorten(given)}; a picture takes {_LARGEST_LDM} elements at most")
+            raise OutOfBoundsError(f"{name} is {shorten(given)}; a picture shows at most {_LARGEST_LDM} elements")
     lane = fragment.lane_map
     told = fragment.layout or layout
     order: MemoryLayout = told.order if isinstance(told, FragmentLayout | MemoryOrder) else "row"
@@ -132,7 +133,7 @@ def load_plan(fragment: Fragment, ldm: int, layout: MemoryOrder | None = None, *
     indices = tile.indices(distance if distance is not None and distance > 0 else 1)
     memory = np.zeros(max(int(indices.max()), 0) + 1 + max(offset or 0, 0), dtype_of(fragment.format))
     like = Fragment(fragment.use, fragment.m, fragment.n, fragment.k, fragment.type, fragment.layout, fragment.arch)
-    load_matrix_sync(like, Pointer(memory, start), ldm, layout)  # refuses what it would refuse
+    load_matrix_sync(like, Pointer(memory, start), ldm, layout)  # rejects what it would reject
     positions = indices + int(start)
     return LoadPlan(
         fragment.cpp_type, fragment.arch.name, order, int(ldm), int(start), fragment.format, positions, lane

@@ -26,14 +26,14 @@ from wmma_emu.wmma.names import MemoryOrder
 
 _LINE = 13
 _PADDING = 150
-"""How wide padding is drawn, however much there is; its text says it."""
+"""The drawn width of padding of any size; its label gives the size."""
 
 _LEAST = 620
-"""So that the sentences have room."""
+"""The least width, for the sentences."""
 
 
 class _Run(NamedTuple):
-    """Neighbours in memory that are one cell: one element, or packed ones that one lane holds one after another."""
+    """Neighbours in memory drawn as one cell: one element, or packed elements that one lane holds consecutively."""
 
     line: int
     along: int
@@ -42,7 +42,7 @@ class _Run(NamedTuple):
 
 
 class _Page(NamedTuple):
-    """Lines, their elements and padding; where numbers end, where cells begin, how large they are."""
+    """The lines, their elements and padding, and the positions and sizes of numbers and cells."""
 
     lines: int
     extent: int
@@ -62,10 +62,10 @@ def draw_load_matrix_sync(
     lane: int | None = None,
     title: str | None = None,
 ) -> Picture:
-    """Draw a fragment's tile as it lies in memory, and in each element the lanes that hold it after the load.
+    """Draw a fragment's tile in the order of memory, with the lanes that hold each element after the load.
 
-    A line of the picture is what is contiguous: a row, or in column-major memory a column. Padding follows it. A heavy
-    stroke stands where a 32-byte segment begins.
+    A line of the picture is contiguous: a row, or in column-major memory a column. Padding follows it. A heavy stroke
+    marks the start of each 32-byte segment.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ def draw_load_matrix_sync(
 
 
 def _page(plan: LoadPlan) -> _Page:
-    """Measure what has to fit: the longest name of a holder, the largest address."""
+    """Measure the labels that must fit: the longest list of lanes, the largest address."""
     rows, cols = plan.positions.shape
     lines, extent = (rows, cols) if plan.order == "row" else (cols, rows)
     runs = _runs(plan)
@@ -167,20 +167,21 @@ def _notes(plan: LoadPlan) -> Iterator[str]:
     line, bits = _axes(plan)[0], plan.format.bits
     size = f"{bits // 8} byte{'s' * (bits > 8)}" if bits >= 8 else f"{bits} bit{'s' * (bits > 1)}"
     yield (
-        f"Each line is a {line} as it lies in memory, {plan.ldm} elements of {size} from one to the next. In an "
-        "element: T, the lane that holds it after the load, and x, where in its fragment."
+        f"Each line is a {line} in memory, {plan.ldm} elements of {size} from one to the next. In an "
+        "element: T, the lane that holds it after the load, and x, its index in the fragment."
     )
     segments, least = len(plan.segments), -(-plan.tile_bytes // SEGMENT_BYTES)
     fact = BANK_FACTS["segment_bytes"]
     yield (
-        f"The tile's {plan.tile_bytes} bytes lie in {segments} segments of {SEGMENT_BYTES} bytes, {least} at the least "
-        f"({fact.status}); a heavy stroke stands where one begins."
+        f"The tile's {plan.tile_bytes} bytes span {segments} segments of {SEGMENT_BYTES} bytes, and need at least "
+        f"{least} "
+        f"({fact.status}); a heavy stroke marks the start of each."
     )
     lane = plan.lane_map
     if lane.read_elements < lane.num_elements:
         yield (
-            f"Of {lane.num_elements} elements a lane, those from x[{lane.read_elements}] on are copies that no product "
-            "reads; they are left out."
+            f"A lane holds {lane.num_elements} elements; those from x[{lane.read_elements}] are copies that no product "
+            "reads, and are not drawn."
         )
     elif lane.multiplicity > 1:
         yield f"Each element is held {lane.multiplicity} times, and the product reads every copy."
@@ -209,7 +210,7 @@ def _cell(plan: LoadPlan, run: _Run, page: _Page, y: float, lit: int | None) -> 
         "holders": " ".join(f"{lane}:{i}" for lane, elements in run.holders for i in elements),
     }  # fmt: skip
     who = "; ".join(f"lane {lane}, x[{elements[0]}]" for lane, elements in run.holders)
-    more = f" and the {run.elements - 1} behind it" if run.elements > 1 else ""
+    more = f" and the {run.elements - 1} after it" if run.elements > 1 else ""
     box = (page.left + run.along * page.unit, y + run.line * page.height, page.unit * run.elements, page.height)
     names = _names(run)
     tip = f"row {row}, column {col}{more}, byte {bit // 8}: {who}"

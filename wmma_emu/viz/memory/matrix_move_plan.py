@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a plan of ldmatrix, stmatrix or movmatrix holds: lanes of addresses, and elements of registers."""
+"""The plan of ldmatrix, stmatrix or movmatrix: lanes of addresses, and elements of registers."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +13,7 @@ from wmma_emu.warp.matrix_rows import ROW_BYTES
 
 @dataclass(frozen=True, eq=False)
 class MatrixMovePlan(Sourced):
-    """Which lane gives the address of which row, and which lane's register holds which element.
+    """The lane that gives the address of each row, and the element in each lane's registers.
 
     Parameters
     ----------
@@ -24,25 +24,25 @@ class MatrixMovePlan(Sourced):
     shape : str
         ``"m8n8"``, ``"m8n16"``, ``"m16n8"``, ``"m16n16"``.
     matrices : int
-        Matrices that are moved.
+        The number of matrices that are moved.
     rows : int
-        Rows of memory of a matrix, 16 bytes each.
+        The number of a matrix's rows in memory, 16 bytes each.
     row_elements : int
-        Elements of a row: 8 of b16, else 16.
+        The number of elements of a row: 8 for b16, else 16.
     element_bits : int
         Bits of an element in a register.
     source_bits : int
-        Bits of an element in memory: 6 and 4 where ldmatrix unpacks them. Element e of a row begins at bit
+        Bits of an element in memory: 6 or 4 if ldmatrix unpacks them. Element e of a row begins at bit
         ``e * source_bits`` of its 16 bytes.
     trans : bool
-        Whether what lies along a row in memory goes to different lanes.
+        Whether neighbours along a row in memory are loaded into different lanes.
     address_lanes : int array, (matrices, rows)
-        The lane that gives the address of a row. Of movmatrix, which has none, (1, 0).
+        The lane that gives the address of each row. For movmatrix, which has none, (1, 0).
     elements : int array, (num_registers, elements of a register, 32, 3)
-        Of each lane, each register and each element in it, lowest bits first: matrix, row in memory, element of that
-        row. Of movmatrix: matrix, row and column that the lane is given.
+        For each lane, each register and each element in it, lowest bits first: matrix, row in memory, element of that
+        row. For movmatrix: matrix, row and column that the lane receives.
     held : int array, of the same shape
-        Of movmatrix: what the lane holds before. Of the others the same as ``elements``.
+        For movmatrix: the elements that the lane holds before. For the others: the same as ``elements``.
     evidence : Evidence
 
     Examples
@@ -72,17 +72,17 @@ class MatrixMovePlan(Sourced):
 
     @property
     def num_registers(self) -> int:
-        """Of every lane."""
+        """The registers of every lane."""
         return int(self.elements.shape[0])
 
     @property
     def elements_per_register(self) -> int:
-        """Elements that share a register: 2 of b16, 4 of b8."""
+        """The elements that share a register: 2 of b16, 4 of b8."""
         return int(self.elements.shape[1])
 
     @property
     def holders(self) -> Ints:
-        """Who holds each element: (matrices, rows, row_elements, 3), lane, register and its number in the register."""
+        """Return lane, register and index in the register of each element: (matrices, rows, row_elements, 3)."""
         found = np.empty((self.matrices, self.rows, self.row_elements, 3), np.int64)
         register, element, lane = np.indices(self.elements.shape[:3])
         matrix, row, column = np.moveaxis(self.elements, -1, 0)
@@ -91,11 +91,11 @@ class MatrixMovePlan(Sourced):
 
     @property
     def lanes_with_address(self) -> int:
-        """How many lanes, from lane 0 on, give an address."""
+        """The number of lanes, from lane 0, that give an address."""
         return int(self.address_lanes.size)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as what JSON holds: numbers, strings, lists."""
+        """Return everything as values that JSON can represent: numbers, strings, lists."""
         plain = {
             name: getattr(self, name)
             for name in (

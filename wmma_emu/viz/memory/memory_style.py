@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the pictures of memory share: their styles, cells with data, columns of text, and marks for printing."""
+"""The common parts of pictures of memory: styles, cells with data, columns of text, and marks for printing."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from html import escape
@@ -15,7 +15,7 @@ MARGIN = 20
 HEAD, TEXT, SMALL, TINY = 15, 12, 10, 8.5
 
 _KINDS = ("cell", "held", "given", "holder", "row", "bank")
-"""Classes of cells; their text is dark by day and by night, as their fills stay the same."""
+"""Classes of cells; their text is dark in light and dark mode, as their fills are the same in both."""
 
 _DAY = f"""
 {", ".join(f".{NAME} .{kind} text" for kind in _KINDS)} {{ fill: {INK}; text-anchor: middle; }}
@@ -50,9 +50,9 @@ def cell(
     kind: str = "cell",
     sizes: tuple[float, ...] = (SMALL, TINY),
 ) -> str:
-    """Draw a cell with lines of text in its middle, and data for those who read the file.
+    """Draw a cell with centred lines of text, and data attributes for programs.
 
-    ``sizes`` are those of the first line and of all that follow; text that would not fit is made smaller.
+    ``sizes`` are the font sizes of the first line and of the others; text that does not fit is made smaller.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def banded(
     *,
     tip: str = "",
 ) -> str:
-    """Draw a cell in bands, each with a fill, a line of text and a class: an element that several lanes hold.
+    """Draw a cell in bands, each with a fill, a line of text and a class, for an element that several lanes hold.
 
     Examples
     --------
@@ -117,7 +117,7 @@ def fitted(text: str, width: float, size: float) -> float:
 
 
 def emphasis(kind: str, lit: int | None, lanes: Collection[int]) -> str:
-    """Return the class of a cell where one lane is lit: it, or all others, look different.
+    """Return the class of a cell if one lane is highlighted: its cells are marked, and all others dimmed.
 
     Examples
     --------
@@ -130,17 +130,17 @@ def emphasis(kind: str, lit: int | None, lanes: Collection[int]) -> str:
 
 
 def checked_lane(given: int | None) -> int | None:
-    """Check the lane that is lit, if one is."""
+    """Check the highlighted lane, if there is one."""
     if given is None:
         return None
     lane = integer_of(given)
     if lane is None or not 0 <= lane < LANES:
-        raise OutOfBoundsError(f"there is no lane {shorten(given)}; legal are 0 to {LANES - 1}")
+        raise OutOfBoundsError(f"the lane is {shorten(given)}; legal lanes are 0 to {LANES - 1}")
     return lane
 
 
 def label(text: str, x: float, y: float, *, size: float = SMALL, anchor: str = "start", kind: str = "quiet") -> str:
-    """Write one line of text beside the cells; ``y`` is its base line.
+    """Write one line of text next to the cells; ``y`` is its base line.
 
     Examples
     --------
@@ -151,10 +151,10 @@ def label(text: str, x: float, y: float, *, size: float = SMALL, anchor: str = "
 
 
 def head(title: str, notes: Iterable[str], width: float) -> tuple[list[str], float]:
-    """Write the title and sentences below it; with them, where the next part may begin."""
+    """Write the title and sentences below it; return them and the y at which the next part may begin."""
     return heading(title, notes, MARGIN, MARGIN + HEAD - 2, width - 2 * MARGIN, HEAD, 20)
 
 
 def finished(width: float, height: float, title: str, description: str, body: Iterable[str]) -> str:
-    """Put the picture together."""
+    """Assemble the picture."""
     return document(NAME, round(width), round(height), title, description, _DAY, _NIGHT, [x for x in body if x])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The registers of 32 lanes as eight rows of four: with b16 that is the shape of the matrix itself."""
+"""The registers of 32 lanes as eight rows of four, which for b16 is the shape of the matrix itself."""
 
 from collections.abc import Iterator, Sequence
 
@@ -10,7 +10,7 @@ from wmma_emu.viz.memory.memory_style import cell, emphasis, label
 from wmma_emu.viz.svg import element
 
 GRID_HEAD = 42
-"""Room above the first row, for what stands over the columns."""
+"""The space above the first row, for the headings of columns."""
 
 _PART = {2: 36, 4: 32}
 _ROW = 28
@@ -18,7 +18,7 @@ _NAME = 12
 
 
 def grid_width(plan: MatrixMovePlan) -> float:
-    """How wide the registers of four lanes are."""
+    """Return the width of the registers of four lanes."""
     return 4.0 * plan.elements_per_register * _PART[plan.elements_per_register]
 
 
@@ -31,10 +31,10 @@ def register_grid(
     lane: int | None,
     kind: str = "held",
 ) -> Iterator[str]:
-    """Draw the registers that hold one matrix, each below the other, lanes 4 r to 4 r + 3 in row r.
+    """Draw the registers that hold one matrix, one below the other, lanes 4 r to 4 r + 3 in row r.
 
     ``elements`` are ``elements`` or ``held`` of a `MatrixMovePlan`; rows begin at ``tops``, eight for every register;
-    ``lane`` is lit; ``kind`` is the class of the cells.
+    ``lane`` is highlighted; ``kind`` is the class of the cells.
 
     Examples
     --------

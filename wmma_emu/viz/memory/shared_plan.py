@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Where the chunks of an operand of `wgmma` lie in shared memory, as data."""
+"""The addresses in shared memory of the chunks of a `wgmma` operand, as data."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -18,10 +18,10 @@ from wmma_emu.warp import SharedOperand
 
 @dataclass(frozen=True, slots=True)
 class ChunkCell:
-    """Sixteen bytes of the operand: where they lie, and the elements in them, first and last.
+    """Sixteen bytes of the operand: their address, and their first and last element.
 
-    ``row`` and ``k`` are those of the first element, ``last_row`` and ``last_k`` of the last. ``line`` is counted along
-    what is not contiguous, ``number`` is the chunk's within its line.
+    ``row`` and ``k`` belong to the first element, ``last_row`` and ``last_k`` to the last. ``line`` counts along the
+    axis that is not contiguous, ``number`` is the index of the chunk within its line.
     """
 
     address: int
@@ -44,15 +44,15 @@ class SharedPlan:
     format : Format
     major : {"k", "mn"}
     addresses : int array, (rows, k)
-        In bytes, of b1 in bits.
+        In bytes; for b1 in bits.
     chunks : tuple of Chunk
-        By address.
+        Ordered by address.
 
     Examples
     --------
     >>> plan = shared_plan(MatrixDescriptor(0, 16, 1024, 128), 64, 16, "f16")
     >>> plan.chunks[2], plan.conflict_of_chunks
-    (Chunk(address=128, row=1, k=8, last_row=1, last_k=15, line=1, number=1), 1)
+    (ChunkCell(address=128, row=1, k=8, last_row=1, last_k=15, line=1, number=1), 1)
     """
 
     descriptor: MatrixDescriptor
@@ -65,7 +65,7 @@ class SharedPlan:
 
     @property
     def conflict_of_chunks(self) -> int:
-        """The most words that one bank holds of eight neighbouring lines' chunks of the same number: 1 is the best."""
+        """The most words in one bank among the chunks of the same number of eight neighbouring lines; 1 is optimal."""
         first: dict[tuple[int, int], list[int]] = {}
         for chunk in self.chunks:
             first.setdefault((chunk.line // LINES, chunk.number), []).append(chunk.address)
@@ -90,13 +90,13 @@ def shared_plan(
     fmt: Format | str,
     major: Major | None = None,
 ) -> SharedPlan:
-    """Say where each chunk of an operand lies; `draw_shared_operand` says what is taken and refused."""
+    """Return the address of each chunk of an operand; `draw_shared_operand` documents parameters and errors."""
     if isinstance(descriptor, SharedOperand):
         own: Major = "mn" if descriptor.transpose else "k"
         if major not in (None, own):
             raise ArgumentValueError(
                 f"major is {shorten(major)}, but the operand has transpose={descriptor.transpose}, which is {own!r}; "
-                "leave major out"
+                "omit major"
             )
         descriptor, major = descriptor.descriptor, own
     found = descriptor if isinstance(descriptor, MatrixDescriptor) else MatrixDescriptor.decode(descriptor)

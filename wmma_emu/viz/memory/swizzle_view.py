@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""An operand of `wgmma` in shared memory as a picture: chunks of 16 bytes where the descriptor and swizzle put them."""
+"""A picture of a `wgmma` operand in shared memory: chunks of 16 bytes, placed by the descriptor and its swizzle."""
 
 from collections.abc import Iterator, Mapping
 
@@ -34,33 +34,33 @@ def draw_shared_operand(
     memory_rows: int = 32,
     title: str | None = None,
 ) -> Picture:
-    """Draw where `wgmma` finds an operand in shared memory, in rows of 128 bytes, which are its 32 banks.
+    """Draw the addresses at which `wgmma` reads an operand of shared memory, in rows of 128 bytes, the 32 banks.
 
-    A cell is a chunk of 16 bytes, which no swizzle breaks; its colour is the number of the chunk within its line, so
-    that a swizzle shows as columns that change places.
+    A cell is a chunk of 16 bytes, which no swizzle splits; its colour is the number of the chunk within its line, so
+    that a swizzle appears as permuted columns.
 
     Parameters
     ----------
     descriptor : MatrixDescriptor, SharedOperand, or int
-        The matrix descriptor, or its 64 bits. A `SharedOperand` brings its major.
+        The matrix descriptor, or its 64 bits. A `SharedOperand` includes its major axis.
     rows, k : int
         Rows of A, or columns of B; elements of each along k.
     fmt : Format or str
     major : {"k", "mn"}, optional
-        What is contiguous: k unless given.
+        The contiguous axis; k by default.
     memory_rows : int
-        So many rows of 128 bytes are drawn at most; those without an element do not count.
+        The most rows of 128 bytes to draw; rows without an element do not count.
     title : str, optional
 
     Returns
     -------
     Picture
-        Groups of class ``cell`` carry address, bank, row and k as data attributes.
+        Groups of class ``cell`` have address, bank, row and k as data attributes.
 
     Raises
     ------
     AlignmentError, FragmentMismatchError, OutOfBoundsError, UnsupportedInstructionError
-        As of `wmma_emu.layouts.shared_memory.addresses` and of `MatrixDescriptor`.
+        As `wmma_emu.layouts.shared_memory.addresses` and `MatrixDescriptor` raise.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def draw_shared_operand(
     plan = shared_plan(descriptor, rows, k, fmt, major)
     most = integer_of(memory_rows)
     if most is None or most < 1:
-        raise ArgumentValueError(f"memory_rows is {shorten(memory_rows)}; at least 1 row of 128 bytes is drawn")
+        raise ArgumentValueError(f"memory_rows is {shorten(memory_rows)}; pass at least 1 row of 128 bytes")
     swizzle = f"{plan.descriptor.swizzle}-byte swizzle" if plan.descriptor.swizzle else "no swizzle"
     along = "k contiguous" if plan.major == "k" else "rows contiguous"
     text = named or f"{plan.rows} x {plan.k} {plan.format} in shared memory, {along}, {swizzle}"
@@ -124,7 +124,7 @@ def _notes(plan: SharedPlan) -> Iterator[str]:
     names = {"leading": "LBO", "stride": "SBO"}
     used = f"{names[steps.across_lines]} leads to the next {LINES} {'of ' * (lines == 'k')}{lines}"
     if _continues(plan):
-        used += f", {names[steps.along_lines]} to where {along} goes on after {swizzle.line_bytes} bytes"
+        used += f", {names[steps.along_lines]} to the continuation of {along} after {swizzle.line_bytes} bytes"
     else:
         used += f"; {names[steps.along_lines]} is not used"
     yield f"{used} ({steps.status})."
@@ -132,24 +132,24 @@ def _notes(plan: SharedPlan) -> Iterator[str]:
         bits = "bit 7 is" if swizzle.bits == 1 else f"bits {6 + swizzle.bits} to 7 are"
         onto = "bit 4" if swizzle.bits == 1 else f"bits {3 + swizzle.bits} to 4"
         less = f", less the base offset {d.base_offset}," if d.base_offset else ""
-        yield f"Of each address {bits}{less} XORed onto {onto}: the pattern repeats every {swizzle.atom_bytes} bytes."
+        yield f"In each address, {bits}{less} XORed onto {onto}: the pattern repeats every {swizzle.atom_bytes} bytes."
     most = plan.conflict_of_chunks
     how = "each bank holds one word" if most == 1 else f"one bank holds up to {most} words"
     yield (
-        f"Of the same chunk of {LINES} neighbouring {'rows' if plan.major == 'k' else 'k'}, 128 bytes, {how} "
+        f"For the same chunk of {LINES} neighbouring {'rows' if plan.major == 'k' else 'k'}, 128 bytes, {how} "
         f"(banks: {BANK_FACTS['banks'].status}). Colour: the number of the chunk within its "
         f"{'row' if plan.major == 'k' else 'line of rows'}, modulo {_CHUNKS}."
     )
 
 
 def _continues(plan: SharedPlan) -> bool:
-    """Whether lines are longer than an atom's."""
+    """Return whether lines are longer than the lines of an atom."""
     along = (plan.k if plan.major == "k" else plan.rows) * plan.format.bits // 8
     return along > SWIZZLES[plan.descriptor.swizzle].line_bytes
 
 
 def _marks(plan: SharedPlan) -> Mapping[int, list[str]]:
-    """By row of memory, what the descriptor says begins there."""
+    """Return, for rows of memory, the offset of the descriptor that begins there."""
     d = plan.descriptor
     steps = STEPS[plan.major, bool(d.swizzle)]
     across = (plan.rows if plan.major == "k" else plan.k) > LINES

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which elements of an operand a picture points out: those of a lane, of a register, or one element."""
+"""The elements of an operand that a picture highlights: those of a lane, of a register, or one element."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -16,10 +16,10 @@ _MOST_RANGES = 5
 
 
 class Focus(NamedTuple):
-    """What is pointed out: in the lanes, in the matrix, and in a sentence that is empty if nothing is.
+    """The highlighted elements, by lane and by matrix position, and a sentence, empty if nothing is highlighted.
 
-    ``held`` (num_elements, num_lanes) are the elements in their lanes, all if nothing is pointed out; ``marked``
-    (num_matrices, rows, cols) are the same in the matrix.
+    ``held`` (num_elements, num_lanes) selects elements by lane, all if nothing is highlighted; ``marked``
+    (num_matrices, rows, cols) selects the same elements in the matrix.
     """
 
     held: NDArray[np.bool_]
@@ -27,16 +27,16 @@ class Focus(NamedTuple):
     sentence: str
 
     def at(self) -> tuple[int, int]:
-        """The first element, by rows."""
+        """Return the first element, in row-major order."""
         _, row, col = (int(x[0]) for x in np.nonzero(self.marked))
         return row, col
 
     def elements(self) -> set[tuple[int, int, int]]:
-        """Matrix, row and column of all that is pointed out."""
+        """Return matrix, row and column of all highlighted elements."""
         return {(int(i), int(row), int(col)) for i, row, col in np.argwhere(self.marked)}
 
     def share_of(self, cell: HeldCell) -> tuple[int, int]:
-        """Of a cell's elements the first that is pointed out, and how many are, which are neighbours."""
+        """Return the first highlighted element of a cell, and the number of the adjacent highlighted elements."""
         part = self.marked[cell.matrix, cell.row : cell.row + cell.rows, cell.col : cell.col + cell.cols].ravel()
         where = np.flatnonzero(part)
         return (int(where[0]), len(where)) if len(where) else (0, 0)
@@ -49,7 +49,7 @@ def focus_on(
     element: tuple[int, int] | None = None,
     matrix: int | None = None,
 ) -> Focus:
-    """Find what is pointed out: what belongs to all of lane, register, element (row, col) and matrix that are given.
+    """Find the elements that match all of lane, register, element (row, col) and matrix that are given.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def focus_on(
     lanes_matrix = layout.matrix_of_lane.reshape(-1)
     row, col = _pair(element)
     if lane is not None:
-        layout.element_at(lane, 0)  # refuses what is no lane
+        layout.element_at(lane, 0)  # rejects an illegal lane
         held &= np.arange(layout.num_lanes) == lane
     if register is not None:
         layout.element_at(0, register)
@@ -80,7 +80,7 @@ def focus_on(
     if not held.any():
         elsewhere = f"; {focus_on(subject, element=element).sentence}" if element is not None else ""
         given = _given(lane=lane, register=register, element=element, matrix=matrix)
-        raise OptionError(f"{given} have no element in common{elsewhere}; leave one of them out")
+        raise OptionError(f"{given} have no element in common{elsewhere}; omit one of them")
     marked = np.zeros((layout.num_matrices, layout.rows, layout.cols), np.bool_)
     i, lanes = np.nonzero(held)
     marked[(lanes_matrix[lanes], *layout.coords_of_lanes[i, lanes].T)] = True
@@ -97,14 +97,12 @@ def _pair(element: Any) -> tuple[int, int]:
     try:
         row, col = (0, 0) if element is None else element
     except (TypeError, ValueError):
-        raise ArgumentError(
-            f"the element is {shorten(element)}; give (row, column), as in element=(9, 17)"
-        ) from None
+        raise ArgumentError(f"the element is {shorten(element)}; give (row, column), as in element=(9, 17)") from None
     return row, col
 
 
 def _found(subject: Subject, row: int, col: int, places: Sequence[tuple[int, int]]) -> str:
-    """Say where an element is: in the same register and bits of all the lanes that hold it, or in several."""
+    """Describe the position of an element: one register and its bits in all lanes that hold it, or several."""
     name = subject.element(row, col) if subject.letter else f"Element [{row}, {col}]"
     held = {i: sorted({lane for x, lane in places if x == i}) for i, _ in places}
     return f"{name} is in {' and in '.join(_place(subject, i, lanes) for i, lanes in held.items())}"
@@ -119,7 +117,7 @@ def _place(subject: Subject, i: int, lanes: Sequence[int]) -> str:
 
 
 def _holds(subject: Subject, lane: int | None, register: int | None, marked: NDArray[np.bool_]) -> str:
-    """Say what a lane, a register or both hold: rows and columns, which all layouts combine freely."""
+    """Describe the elements of a lane, a register or both by rows and columns, which all layouts combine freely."""
     who = f"Register {subject.register(register)}" if register is not None else ""
     if lane is not None:
         who = f"{who} of {subject.lane} {lane}" if who else f"{subject.lane.capitalize()} {lane}"
@@ -146,7 +144,7 @@ def _given(**given: object) -> str:
 
 
 def ranges(numbers: list[int]) -> str:
-    """Write ascending numbers in short.
+    """Write ascending numbers as ranges.
 
     Examples
     --------

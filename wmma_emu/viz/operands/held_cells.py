@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The cells of a picture of an operand: what one register holds, where that are neighbours, or one element."""
+"""The cells of an operand's picture: the elements of one register if they are adjacent, else one element."""
 
 from collections import defaultdict
 from functools import lru_cache
@@ -11,7 +11,7 @@ from wmma_emu.layouts import LaneMap
 
 
 class HeldCell(NamedTuple):
-    """What a cell shows: its first element, at the lowest bits, and the lanes that hold the same in that register."""
+    """A cell: its first element, in the lowest bits, and the lanes that hold the same elements in that register."""
 
     matrix: int
     row: int
@@ -24,11 +24,11 @@ class HeldCell(NamedTuple):
 
     @property
     def elements(self) -> int:
-        """How many elements."""
+        """The number of elements."""
         return self.rows * self.cols
 
     def data(self, layout: LaneMap) -> dict[str, Any]:
-        """Say in a picture's attributes what a cell is: its first element, and rows and columns where not 1."""
+        """Return a cell's attributes: its first element, and its rows and columns if not 1."""
         bit = layout.bit_of(self.element)
         lanes = " ".join(str(x) for x in self.lanes)
         more = {"data_rows": self.rows} if self.rows > 1 else {}
@@ -42,10 +42,10 @@ class HeldCell(NamedTuple):
 
 @lru_cache(maxsize=128)
 def cell_size(layout: LaneMap) -> tuple[int, int]:
-    """Return how many rows and columns a cell covers: those of a register whose elements are neighbours in all lanes.
+    """Return the rows and columns of a cell: those of a register if its elements are adjacent in all lanes.
 
-    So it is in all tables. In a layout of a user's own, elements that share a register may be anywhere in the
-    matrix: then each is a cell.
+    In all tables they are. In a user's layout, the elements of a register may be anywhere in the matrix: then each is
+    a cell.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def cell_size(layout: LaneMap) -> tuple[int, int]:
         return 1, 1
     registers = layout.coords_of_lanes[: layout.num_registers * count].reshape(-1, count, layout.num_lanes, 2)
     for size in ((1, count), (count, 1)):
-        first = registers[:, :1] // size * size  # where the cells of a grid begin
+        first = registers[:, :1] // size * size  # the origins of the cells of a grid
         steps = np.arange(count)[:, None, None] * (np.array(size) > 1)
         if layout.rows % size[0] == layout.cols % size[1] == 0 and np.array_equal(registers, first + steps):
             return size
@@ -67,15 +67,15 @@ def cell_size(layout: LaneMap) -> tuple[int, int]:
 
 
 def cells_per_register(layout: LaneMap) -> int:
-    """Return how many cells a register is: 1, or as many as elements share it where they are no neighbours."""
+    """Return the number of cells of a register: 1, or its number of elements if they are not adjacent."""
     rows, cols = cell_size(layout)
     return layout.elements_per_register // (rows * cols)
 
 
 def cells_of_matrix(layout: LaneMap, rows: range | None = None, cols: range | None = None) -> list[HeldCell]:
-    """Find the cells of a matrix or of a part of it, along rows: of duplicates the ones that the instruction reads.
+    """Find the cells of a matrix or of a part of it, along rows; of duplicates, only those that the instruction reads.
 
-    Lanes that hold the same in another register than the first one of them are not among a cell's lanes.
+    Lanes that hold the same elements in another register than the first such lane are not among a cell's lanes.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def cells_of_matrix(layout: LaneMap, rows: range | None = None, cols: range | No
 
 
 def cell_of(layout: LaneMap, lane: int, register: int, part: int = 0) -> HeldCell:
-    """What a register of a lane holds, or a part of it: where it is several cells, the lowest bits are part 0.
+    """Return the cell of a lane's register, or one part of a register with several cells; part 0 is the lowest bits.
 
     Examples
     --------
@@ -120,7 +120,7 @@ def cell_of(layout: LaneMap, lane: int, register: int, part: int = 0) -> HeldCel
 
 
 def span(first: int, count: int) -> str:
-    """Write neighbouring numbers in short.
+    """Write consecutive numbers as a range.
 
     Examples
     --------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The registers of one lane, bit by bit: which element of the matrix each bit belongs to."""
+"""The registers of one lane, bit by bit, with the matrix element of each bit."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -13,11 +13,11 @@ from wmma_emu.viz.svg import text_width
 _TALL = 36
 _GAP = 8
 _BIT = 23
-"""Width of a bit of 32; those of 64 are half as wide."""
+"""The width of a bit of 32-bit registers; bits of 64-bit registers are half as wide."""
 
 
 def named(subject: Subject) -> str:
-    """Say how elements are named.
+    """Return a sentence that explains the names of elements.
 
     Examples
     --------
@@ -31,7 +31,7 @@ def named(subject: Subject) -> str:
 
 
 class LanePanel(NamedTuple):
-    """One lane: its registers below each other, bits beside each other."""
+    """A drawing of one lane: registers one below the other, bits next to each other."""
 
     subject: Subject
     focus: Focus
@@ -48,7 +48,7 @@ class LanePanel(NamedTuple):
         bit = _BIT * 32 / layout.register_bits
         longest = subject.element(layout.rows - 1, layout.cols - 1)
         room = text_width(longest, PART) + 4
-        if cells_per_register(layout) > 1:  # of neighbours one line is named for all; here each needs its own name
+        if cells_per_register(layout) > 1:  # adjacent elements share one label; others need a label each
             bit = max(bit, room / layout.element_bits)
         is_tight = room > layout.element_bits * bit
         panel = cls(subject, focus, lane, pointed_out, is_tight, bit)
@@ -57,7 +57,7 @@ class LanePanel(NamedTuple):
 
     @property
     def width(self) -> float:
-        """From the margin."""
+        """The width from the margin."""
         return self.left - MARGIN + self.subject.layout.register_bits * self.bit
 
     def _name(self, register: int) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A matrix as its lanes hold it: a cell for every register, in the colour of its lane."""
+"""A picture of a matrix: a cell for every register, in the colour of its lane."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -31,7 +31,7 @@ from wmma_emu.viz.svg import checked_title, text_width
 from wmma_emu.viz.svg import element as svg_element
 
 MOST_CELLS = 512
-"""Matrices of four warps with more cells are drawn in part."""
+"""The most cells of a warpgroup's matrix that is drawn whole."""
 
 _HEIGHT = 34
 _LINE = 12.5
@@ -40,7 +40,7 @@ _GAP = 26
 _WIDEST = 900
 _TICK = 4
 _MOST_NUMBERS = 4
-"""Of so many elements in a cell each has its number on the ruler; of more the first and the last."""
+"""The most elements of a cell that are each numbered on the ruler; of more, only the first and the last are."""
 
 
 def draw_matrix(
@@ -53,34 +53,34 @@ def draw_matrix(
     title: str | None = None,
     most_cells: int = MOST_CELLS,
 ) -> Picture:
-    """Draw which lane holds which element of a matrix, in which register.
+    """Draw the lane and the register that hold each element of a matrix.
 
     Parameters
     ----------
     operand : BoundOperand, wmma.Fragment or LaneMap
         Such as ``ins.a``.
     lane, register : int, optional
-        Point out what a lane holds (of `wgmma` a thread, 0 to 127), what a register holds, or both.
+        Highlight the elements of a lane (for `wgmma` a thread, 0 to 127), of a register, or of both.
     element : (row, column), optional
-        Point out one element.
+        Highlight one element.
     matrix : int, optional
-        Which of the four matrices of `m8n8k4` in f16 is drawn; all if left out.
+        Draw one of the four matrices of `m8n8k4` in f16; all by default.
     title : str, optional
-        By default the operand's name, or what is pointed out.
+        By default the operand's name, or a description of the highlighted elements.
     most_cells : int
-        A matrix of four warps with more cells is drawn in part, with the rules by which it goes on.
+        A warpgroup's matrix with more cells is drawn in part, with the rules by which it continues.
 
     Returns
     -------
     Picture
         Every cell is a group of the class ``cell`` with its row, column, lane, index (of the element in ``x``) and
-        register as ``data-`` attributes, all of the cell's first element, and how many rows or columns it covers
-        where that is more than 1: as many as share a register, where they are neighbours in the matrix.
+        register as ``data-`` attributes, all of the cell's first element, and its number of rows or columns if more
+        than 1: elements that share a register are one cell if they are adjacent in the matrix.
 
     Raises
     ------
     OutOfBoundsError, FragmentMismatchError, UnsupportedInstructionError
-        For what the operand does not have, and for operands that are in no registers.
+        If the operand does not have the lane, register or element, or is not in registers.
 
     Examples
     --------
@@ -102,7 +102,7 @@ def draw_matrix(
         raise ArgumentValueError("no element that is read is in the part that would be drawn; copies() counts them")
     scale = _Scale.of(subject, window, cells)
     matrices = range(layout.num_matrices) if matrix is None else [matrix]
-    panels = [_Panel(subject, window, scale, focus, i, [x for x in cells if x.matrix == i]) for i in matrices]
+    panels = [_MatrixPanel(subject, window, scale, focus, i, [x for x in cells if x.matrix == i]) for i in matrices]
     several = layout.num_matrices > 1
     across = max(1, min(len(panels), int((_WIDEST + _GAP) // (scale.total_width + _GAP))))
 
@@ -132,7 +132,7 @@ def draw_matrix(
 
 
 class _Scale(NamedTuple):
-    """How large a cell is, and how much room rulers take beside it."""
+    """The size of a cell, and the width of the rulers."""
 
     width: float
     height: float
@@ -157,7 +157,7 @@ class _Scale(NamedTuple):
         )  # fmt: skip
 
 
-class _Panel(NamedTuple):
+class _MatrixPanel(NamedTuple):
     subject: Subject
     window: Viewport
     scale: _Scale
@@ -213,7 +213,7 @@ class _Panel(NamedTuple):
                 yield label(text, x, y, *([] if axis else ["end"]), "here" if here else "quiet")
 
     def _lines(self, left: float, top: float) -> Iterator[str]:
-        """Ticks at the edges of cells where one element ends and the next begins; lines between tiles of 8 groups."""
+        """Draw ticks at the boundaries of elements along the edges of cells, and lines between tiles of 8 groups."""
         rows, cols = cell_size(self.subject.layout)
         window, scale = self.window, self.scale
         wide, high = scale.total_width - scale.left, scale.total_height - scale.top
@@ -267,7 +267,7 @@ def _tip(subject: Subject, cell: HeldCell) -> str:
 
 
 def _map(subject: Subject, window: Viewport, x: float, y: float) -> Iterator[str]:
-    """Draw the whole matrix in small, a band for each warp, and which part of it is drawn large."""
+    """Draw a small overview of the matrix, a band for each warp, with the enlarged part marked."""
     layout = subject.layout
     width, high = 420.0, 14.0
     for i in range(layout.rows // window.rows):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What pictures of operands share: their style, the head above them, cells with texts, marks of what is pointed out."""
+"""The common parts of operands' pictures: style, heading, cells with labels, and marks of highlighted elements."""
 
 from collections.abc import Callable, Iterable, Sequence
 from html import escape
@@ -13,14 +13,14 @@ _NAME = "wmma-emu-operand"
 MARGIN = 16
 _TITLE, _TEXT = 15, 11.5
 LANE, PART, RULER = 11, 9.5, 9
-"""Sizes of text: of a lane and of the registers and elements in a cell, of rulers."""
+"""The font sizes of lanes, of registers and elements in a cell, and of rulers."""
 
 _BOLD = 1.12
 _NARROWEST = 460
 _BAR = 5
 
 Parts = Callable[[float], tuple[list[str], float]]
-"""Draws what stands below the head."""
+"""A function that draws the parts below the heading."""
 
 _DAY = f"""
 .{_NAME} text {{ font-size: {RULER}px; text-anchor: middle; }}
@@ -64,28 +64,28 @@ class Box(NamedTuple):
     height: float
 
     def rect(self, **attributes: str) -> str:
-        """Draw it."""
+        """Return the SVG of the box."""
         return element("rect", x=self.x, y=self.y, width=self.width, height=self.height, **attributes)
 
     def path(self, **attributes: str) -> str:
-        """Draw it as a path, which no style of rectangles concerns."""
+        """Return the box as a path, to which the style rules of rectangles do not apply."""
         return element(
             "path", d=f"M{self.x:.6g} {self.y:.6g}h{self.width:.6g}v{self.height:.6g}h{-self.width:.6g}z", **attributes
         )
 
     def inset(self, by: float) -> "Box":
-        """Draw its sides in."""
+        """Return the box, smaller on all sides."""
         return Box(self.x + by, self.y + by, self.width - 2 * by, self.height - 2 * by)
 
     def part(self, first: int, count: int, of: int, across: bool) -> "Box":
-        """Take some of equal parts, which lie beside or below each other."""
+        """Return some of the equal parts into which the box is divided along one axis."""
         if across:
             return Box(self.x + self.width * first / of, self.y, self.width * count / of, self.height)
         return Box(self.x, self.y + self.height * first / of, self.width, self.height * count / of)
 
 
 def drawn_cell(box: Box, lanes: Sequence[int], state: str, tip: str, texts: Iterable[str], **data: str | int) -> str:
-    """Draw a cell in the colours of its lanes; ``state`` is a class for how it stands out, or empty."""
+    """Draw a cell in the colours of its lanes; ``state`` is its class of highlighting, or empty."""
     stripes = [
         box.part(i, 1, len(lanes), across=True).path(class_=f"l{lane % len(LANE_COLOURS)}")
         for i, lane in enumerate(lanes[1:], 1)
@@ -97,7 +97,7 @@ def drawn_cell(box: Box, lanes: Sequence[int], state: str, tip: str, texts: Iter
 
 
 def marks(box: Box, first: int, count: int, of: int, across: bool) -> list[str]:
-    """Outline what is pointed out; where that is a part of a cell, bars at its edges stand along the part."""
+    """Outline a highlighted cell; if only a part is highlighted, draw bars along the part at the cell's edges."""
     outline = [box.inset(1.3).rect(class_="mark")]
     if count == of:
         return outline
@@ -113,17 +113,17 @@ def _broken(notes: Iterable[str], width: float) -> list[str]:
 
 
 def label(text: str, x: float, y: float, *classes: str) -> str:
-    """Write a text whose size, place beside x and colour its classes say; in the middle where they say none."""
+    """Write text; its classes determine size, alignment at x (centred by default) and colour."""
     return element("text", escape(text), x=x, y=y, **({"class_": " ".join(classes)} if classes else {}))
 
 
 def room_of(texts: Iterable[str], size: float, bold: bool = False) -> float:
-    """The room that the longest of texts takes."""
+    """Return the width of the longest text."""
     return max((text_width(x, size) for x in texts), default=0) * (_BOLD if bold else 1)
 
 
 def framed(title: str, head: Sequence[str], foot: Sequence[str], width: float, parts: Parts) -> Picture:
-    """Put lines of words above and below a picture's parts; to those who do not see it they describe it."""
+    """Add sentences above and below a picture's parts; they are also its description for screen readers."""
     room = max(width, _NARROWEST)
     heads = wrapped(title, room, _TITLE * _BOLD)
     y = float(MARGIN + _TITLE)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a notebook shows of layouts, operands, fragments and instructions: pictures, and what is known of them."""
+"""Notebook displays of layouts, operands, fragments and instructions: pictures and tables of facts."""
 
 from collections.abc import Iterable, Sequence
 from html import escape
@@ -21,21 +21,21 @@ from wmma_emu.warp.registers import BoundOperand
 from wmma_emu.wmma.fragments import Fragment
 
 _MOST_CELLS = 256
-"""Of a picture among others."""
+"""The size of a picture among others."""
 
 _MOST_VALUES = 1024
 
 
 def layout_html(layout: LaneMap) -> str:
-    """Show a layout: the matrix, and the registers to be unfolded; what cannot be drawn is named."""
+    """Show a layout: the matrix, and the registers folded; or a message if it cannot be drawn."""
     try:
         return _pictures(layout)
-    except WmmaEmuError as error:  # of a user's own
+    except WmmaEmuError as error:  # a user's layout
         return _paragraph(f"{layout!r} is not drawn: {error}")
 
 
 def tile_html(tile: TiledLayout) -> str:
-    """Show a tile of several warps; what cannot be drawn is named."""
+    """Show a tile of several warps, or a message if it cannot be drawn."""
     try:
         return draw_tile(tile)._repr_html_()
     except WmmaEmuError as error:  # too large
@@ -43,23 +43,23 @@ def tile_html(tile: TiledLayout) -> str:
 
 
 def operand_html(operand: BoundOperand) -> str:
-    """Show an operand of an instruction on a chip; one in memory has no picture of its registers."""
+    """Show an operand of an instruction on a chip; an operand in memory has no picture of registers."""
     if operand.in_registers:
         return _pictures(operand)
-    fix = "; wmma_emu.viz.draw_shared_operand draws where it lies" * operand.instruction.is_warpgroup
+    fix = "; wmma_emu.viz.draw_shared_operand draws its addresses" * operand.instruction.is_warpgroup
     return _paragraph(f"{operand!r}: no lane holds it{fix}")
 
 
 def fragment_html(fragment: Fragment) -> str:
-    """Show a fragment: what it is, where its elements live, and their values where there are some."""
+    """Show a fragment: its type, its layout, and its values if it has any."""
     head = _paragraph(repr(fragment))
     return head + _pictures(fragment) + _values(fragment)
 
 
 def instruction_html(instruction: BoundInstruction | Instruction) -> str:
-    """Show an instruction: its operands, a picture of each, and what is known of it.
+    """Show an instruction: its operands, a picture of each, and its known facts.
 
-    A row of the table is shown as the default chip has it, or the first chip that has it.
+    An entry of the table is shown for the default chip, or the first chip that supports it.
     """
     if isinstance(instruction, Instruction):
         instruction = bound_instruction(instruction, usual_chip(instruction.archs))
@@ -75,7 +75,7 @@ def instruction_html(instruction: BoundInstruction | Instruction) -> str:
     ]
     heads = ("operand", "format", "matrix", "registers per lane", "elements per lane")
     table = _table(heads, (_operand_row(getattr(bound, x)) for x in OPERANDS))
-    known = _details("What it computes, on which chips, and from where that is known", _table((), facts))
+    known = _details("What it computes, on which chips, and the sources", _table((), facts))
     return _paragraph(row.mnemonic, "strong") + table + _beside(_operand_pictures(bound)) + known
 
 
@@ -96,7 +96,7 @@ def _operand_row(operand: BoundOperand) -> list[str]:
 
 
 def _layouts(bound: BoundInstruction) -> str:
-    """Who says where the elements live; operands of which the same is known together."""
+    """Return the sources of the layouts; operands with the same source are grouped."""
     known: dict[str, list[str]] = {}
     for operand in _in_registers(bound):
         known.setdefault(f"{operand.layout.source} ({operand.layout.status})", []).append(operand.name)
@@ -108,7 +108,7 @@ def _in_registers(bound: BoundInstruction) -> list[BoundOperand]:
 
 
 def _operand_pictures(bound: BoundInstruction) -> Iterable[str]:
-    """The matrix of each operand in registers; C and D are one where they are held alike."""
+    """Return the matrix of each operand in registers; C and D are one if their layouts are equal."""
     same = bound.c.layout == bound.d.layout and bound.c.format == bound.d.format
     for operand in _in_registers(bound):
         if operand.operand == "c" and same:

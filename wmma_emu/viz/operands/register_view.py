@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Registers as their lanes hold them: which element of the matrix is in which bits, the high ones left."""
+"""A picture of registers: the matrix element in each group of bits, the high bits at the left."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -17,7 +17,7 @@ from wmma_emu.viz.svg import checked_title, text_width
 from wmma_emu.viz.svg import element as svg_element
 
 _SPELT_OUT = 4
-"""Of so many neighbours in a register each is named in the table of all lanes; of more the first and the last."""
+"""The most adjacent elements of a register that are each named in the picture of all lanes; of more, the ends are."""
 
 _ROW = 19
 _GAP = 8
@@ -31,34 +31,34 @@ def draw_registers(
     element: tuple[int, int] | None = None,
     title: str | None = None,
 ) -> Picture:
-    """Draw which element of the matrix is in which bits of which register: of all lanes, or of one.
+    """Draw the matrix element in each group of bits of each register, of all lanes or of one.
 
     Parameters
     ----------
     operand : BoundOperand, wmma.Fragment or LaneMap
         Such as ``ins.a``.
     lane : int, optional
-        Draw the registers of this lane alone (of `wgmma` of this thread, 0 to 127), bit by bit.
+        Draw only the registers of this lane (for `wgmma` a thread, 0 to 127), bit by bit.
     register : int, optional
-        Point out a register.
+        Highlight a register.
     element : (row, column), optional
-        Point out one element.
+        Highlight one element.
     title : str, optional
-        By default the operand's name, or what is pointed out.
+        By default the operand's name, or a description of the highlighted elements.
 
     Returns
     -------
     Picture
         Every cell is a group of the class ``cell`` with its lane, register, lowest bit, index (of the element in
-        ``x``), row and column as ``data-`` attributes. Of a lane alone it is an element. Of all lanes it is a
-        register, and the attributes are those of the element in the lowest bits; how many rows or columns it covers
-        is there where that is more than 1. Where elements that share a register are no neighbours in the matrix, as
-        they need not be in a `LaneMap` of your own, it is an element too.
+        ``x``), row and column as ``data-`` attributes. For one lane, a cell is an element. For all lanes, it is a
+        register with the attributes of the element in the lowest bits, and its number of rows or columns if more
+        than 1. If the elements of a register are not adjacent in the matrix, as is possible in your own `LaneMap`,
+        a cell is an element too.
 
     Raises
     ------
     OutOfBoundsError, FragmentMismatchError, UnsupportedInstructionError
-        For what the operand does not have, and for operands that are in no registers.
+        If the operand does not have the lane, register or element, or is not in registers.
 
     Examples
     --------
@@ -90,7 +90,7 @@ def _legend(subject: Subject) -> str:
 
 
 class _Table(NamedTuple):
-    """All lanes, or a warp of four, below each other; registers beside each other."""
+    """A drawing of all lanes, or of one warp of four: a row for each lane, a column for each register."""
 
     subject: Subject
     focus: Focus
@@ -108,7 +108,7 @@ class _Table(NamedTuple):
         return table._replace(left=left, box=table.box_width())
 
     def part(self) -> list[str]:
-        """Say which part of four warps' registers is drawn, and how it goes on."""
+        """Describe the drawn part of a warpgroup's registers, and the rules by which it continues."""
         if not self.rules:
             return []
         names = (self.subject.register(x) for x in (self.registers[0], self.registers[-1]))
@@ -116,7 +116,7 @@ class _Table(NamedTuple):
         return [f"{drawn}; {'; '.join(': '.join(rule) for rule in self.rules)}"]
 
     def _texts(self, cell: HeldCell) -> list[str]:
-        """Name rows and columns of a register's elements, the highest bits first."""
+        """Return the rows and columns of a register's elements, the highest bits first."""
         if cell.elements <= _SPELT_OUT:
             down, across = cell.rows > 1, cell.cols > 1
             return [f"{cell.row + i * down},{cell.col + i * across}" for i in reversed(range(cell.elements))]
@@ -125,7 +125,7 @@ class _Table(NamedTuple):
         return [f"{rows},{cols}"]
 
     def box_width(self) -> float:
-        """The width of a register, for the longest names of elements and of bits."""
+        """Return the width of a register, from the longest names of elements and of bits."""
         layout = self.subject.layout
         first, parts = cell_of(layout, 0, 0), cells_per_register(layout)
         texts = self._texts(first._replace(row=layout.rows - first.rows, col=layout.cols - first.cols))
@@ -142,7 +142,7 @@ class _Table(NamedTuple):
 
     @property
     def width(self) -> float:
-        """From the margin."""
+        """The width from the margin."""
         return self.left - MARGIN + len(self.registers) * (self.box + _GAP) - _GAP
 
     def draw(self, y: float) -> tuple[list[str], float]:

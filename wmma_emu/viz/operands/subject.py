@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a picture of an operand is about: its layout, what it is called, on which chip, and who says so."""
+"""The subject of an operand's picture: its layout, its name, the chip, and the source of the layout."""
 
 from typing import NamedTuple
 
@@ -14,17 +14,17 @@ from wmma_emu.warp.registers import BoundOperand
 from wmma_emu.wmma.fragments import Fragment
 
 Drawable = BoundOperand | LaneMap | Fragment
-"""What can be drawn as an operand in registers."""
+"""The objects that can be drawn as an operand in registers."""
 
 _AXES = {"a": ("m", "k"), "b": ("k", "n"), "c": ("m", "n"), "d": ("m", "n")}
 _LETTERS = {"matrix_a": "a", "matrix_b": "b", "accumulator": "c"}
 
 
 class Subject(NamedTuple):
-    """An operand that is drawn.
+    """A drawn operand.
 
-    ``letter`` is ``"a"`` to ``"d"``, and empty for a layout alone, of which no more is known; ``of`` names the
-    instruction or the fragment; ``value`` says which bits of its place a value has, where these are not all.
+    ``letter`` is ``"a"`` to ``"d"``, and empty for a layout without an instruction; ``of`` names the instruction or the
+    fragment; ``value`` names the bits that a value has, if it does not fill its bits.
     """
 
     layout: LaneMap
@@ -36,12 +36,12 @@ class Subject(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What the matrix is called in sentences."""
+        """The name of the matrix in sentences."""
         return self.letter.upper() if self.letter else "the matrix"
 
     @property
     def title(self) -> str:
-        """What is drawn, in a few words."""
+        """The title of the picture."""
         layout = self.layout
         if not self.letter:
             return f"Layout of {layout.rows} × {layout.cols} elements of {_count(layout.element_bits, 'bit')}"
@@ -49,7 +49,7 @@ class Subject(NamedTuple):
 
     @property
     def lane(self) -> str:
-        """What a lane is called: where four warps hold a matrix together, a thread."""
+        """The word for a lane; a thread if four warps together hold a matrix."""
         return "lane" if self.layout.num_lanes == LANES else "thread"
 
     def element(self, row: int | str, col: int | str) -> str:
@@ -61,7 +61,7 @@ class Subject(NamedTuple):
         return f"{self.letter or 'r'}{number}"
 
     def notes(self) -> list[str]:
-        """Say matrix and chip; how a lane holds it; copies; who says so."""
+        """Return the sentences on the matrix and the chip, the lanes, copies, and the source."""
         layout = self.layout
         lanes = "a lane" if layout.num_lanes == LANES else f"each of {layout.num_lanes} threads"
         held = f"{lanes} holds {_count(layout.num_elements, 'element')} in {_count(layout.num_registers, 'register')}"
@@ -69,19 +69,19 @@ class Subject(NamedTuple):
         lines = [f"{where}; {held} of {layout.register_bits} bits"]
         copies = layout.copies()
         least, most = int(copies.min()), int(copies.max())
-        if least < most:  # a layout of the user's
+        if least < most:  # a user's layout
             lines.append(f"Its elements are held from {least} to {most} times, as its copies() counts")
         elif most > 1:
             lines.append(self._copies())
         return lines
 
     def foot(self) -> list[str]:
-        """Say as formulas where an element is, and which element a lane holds; and who says so."""
+        """Return the formulas of the layout and its inverse, and the source."""
         layout = self.layout
         known = f"Known from: {layout.source} ({layout.status})"
         try:
             found = dict(layout.formulas.one_line())
-        except FragmentMismatchError:  # a layout of the user's that follows no such rule
+        except FragmentMismatchError:  # a user's layout that follows no such rule
             return [known]
         if layout.reads_copies:
             found["lane"] += f" is the first of {layout.multiplicity}"
@@ -100,11 +100,11 @@ class Subject(NamedTuple):
         return f"x{span(read, count - read)} repeat x{span(0, read)}; the instruction reads x{span(0, read)} alone"
 
     def head(self, heading: str, sentence: str) -> list[str]:
-        """What stands below a heading: what is pointed out and what is drawn, unless it says so; `notes`."""
+        """Return the sentences below a heading: the highlighted elements, the drawn part, and `notes`."""
         return [*(x for x in (sentence, self.title) if x and x != heading), *self.notes()]
 
     def order(self) -> str:
-        """Say how the elements of a register lie in its bits; nothing where it holds one alone."""
+        """Describe the order of a register's elements; empty if it holds only one."""
         layout = self.layout
         packed, bits = layout.elements_per_register, layout.element_bits
         if packed == 1:
@@ -118,7 +118,7 @@ class Subject(NamedTuple):
 
 
 def subject_of(operand: object) -> Subject:
-    """Say what an operand of an instruction, a fragment or a layout is called.
+    """Return the subject of an operand of an instruction, of a fragment or of a layout.
 
     Examples
     --------
@@ -148,13 +148,13 @@ def subject_of(operand: object) -> Subject:
         return Subject(operand.layout, letter, row.short_mnemonic, where, axes, _value(row, letter))
     hint = "; choose an operand of it, such as ins.a" if isinstance(operand, BoundMatrixInstruction) else ""
     raise ArgumentError(
-        f"what is drawn is an operand of an instruction (ins.a), a wmma.fragment or a LaneMap, not "
+        f"expected an operand of an instruction (ins.a), a wmma.fragment or a LaneMap, not "
         f"{shorten(type(operand).__name__, str)}{hint}"
     )
 
 
 def _value(row: Instruction, letter: Operand) -> str:
-    """Say which bits of its byte a value of FP6 or FP4 has; nothing of one that fills its place."""
+    """Name the bits of its byte that an FP6 or FP4 value has; empty for values that fill their bits."""
     bits, (held, shift) = row.format(letter).bits, row.container(letter)
     return f" (the value in bits {shift} to {shift + bits - 1} of them)" if bits < held else ""
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A tile of several warps: a cell for what a lane holds side by side, in the colour of its warp."""
+"""A picture of a tile of several warps: a cell for adjacent elements of a lane, in the colour of its warp."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -29,16 +29,16 @@ from wmma_emu.viz.svg import checked_title
 from wmma_emu.viz.svg import element as svg_element
 
 MOST_TILE_CELLS = 4096
-"""Tiles with more cells are not drawn."""
+"""The most cells of a tile that is drawn."""
 
 _HUES, _SHADES = 8, 4
-"""Colours of warps: a hue for each of eight, in it a shade for each of four neighbouring lanes."""
+"""The colours of warps: a hue for each of eight warps, with a shade for each of four neighbouring lanes."""
 
 _HEIGHT, _PADDING, _LEGEND = 32, 8, 74
 
 
 class _Cell(NamedTuple):
-    """What a cell shows: its first element, and who holds it."""
+    """A cell: its first element, and the warps and lane that hold it."""
 
     row: int
     col: int
@@ -55,16 +55,16 @@ def draw_tile(
     element: tuple[int, int] | None = None,
     title: str | None = None,
 ) -> Picture:
-    """Draw which warp, lane and register holds each element of a tile.
+    """Draw the warp, lane and register that hold each element of a tile.
 
     Parameters
     ----------
     tile : TiledLayout
-        As `wmma_emu.layouts.tiled.tiled_layout` makes it.
+        A result of `wmma_emu.layouts.tiled.tiled_layout`.
     warp, lane : int, optional
-        Point out what a warp holds, what this lane of every warp holds, or both.
+        Highlight the elements of a warp, of this lane in every warp, or of both.
     element : (row, column), optional
-        Point out one element instead.
+        Highlight one element instead.
     title : str, optional
 
     Returns
@@ -75,7 +75,7 @@ def draw_tile(
     Raises
     ------
     OutOfBoundsError, FragmentMismatchError
-        For what the tile does not have, and for tiles of more than 4,096 cells.
+        If the tile does not have the warp, lane or element, or has more than 4,096 cells.
 
     Examples
     --------
@@ -85,17 +85,17 @@ def draw_tile(
     """
     heading = checked_title(title)
     if not isinstance(tile, TiledLayout):
-        raise ShapeError(f"a tile is made by wmma_emu.layouts.tiled.tiled_layout; {shorten(tile)} is none")
+        raise ShapeError(f"{shorten(tile)} is not a tile; wmma_emu.layouts.tiled.tiled_layout makes one")
     size = _run(tile)
     cells = _cells(tile, size)
     if len(cells) > MOST_TILE_CELLS:
         raise ArgumentValueError(
-            f"this tile has {len(cells)} cells; at most {MOST_TILE_CELLS} are drawn: take a smaller tile"
+            f"this tile has {len(cells)} cells; at most {MOST_TILE_CELLS} can be drawn; draw a smaller tile"
         )
     lit, sentence = _lit(tile, cells, size, warp, lane, element)
     who, what = room_of(map(_who, cells), LANE, bold=True), room_of((_what(tile, x, size) for x in cells), PART)
     width = float(round(max(who, what) + _PADDING))
-    panel = _Panel(tile, size, cells, lit, width)
+    panel = _TilePanel(tile, size, cells, lit, width)
 
     def parts(y: float) -> tuple[list[str], float]:
         body = list(_legend(tile, MARGIN, y + 4))
@@ -106,7 +106,7 @@ def draw_tile(
 
 
 def _run(tile: TiledLayout) -> tuple[int, int]:
-    """How many rows and columns of neighbours a lane holds one value after another."""
+    """Return the rows and columns of adjacent elements that a lane holds consecutively."""
     for count in (8, 4, 2):
         if tile.num_values % count:
             continue
@@ -136,7 +136,7 @@ def _lit(
     tile: TiledLayout, cells: list[_Cell], size: tuple[int, int], warp: int | None, lane: int | None,
     element: tuple[int, int] | None,
 ) -> tuple[set[_Cell] | None, str]:  # fmt: skip
-    """The cells that are pointed out, None without any, and a sentence about them."""
+    """Return the highlighted cells, or None, and a sentence about them."""
     letter = tile.operand.upper()
     if element is not None:
         places = tile.locate(*element)
@@ -196,7 +196,7 @@ def _legend(tile: TiledLayout, x: float, y: float) -> Iterator[str]:
         yield label(f"warp {warp}{more}", box.x + 18, y + 10.5, "start", "quiet")
 
 
-class _Panel(NamedTuple):
+class _TilePanel(NamedTuple):
     tile: TiledLayout
     size: tuple[int, int]
     cells: list[_Cell]
@@ -205,12 +205,12 @@ class _Panel(NamedTuple):
 
     @property
     def left(self) -> float:
-        """Room for the ruler of rows."""
+        """The width of the ruler of rows."""
         return room_of([str(self.tile.shape[0]), "m↓ n→"], RULER) // 1 + 8
 
     @property
     def wide(self) -> float:
-        """Width of all cells."""
+        """The width of all cells."""
         return self.width * self.tile.shape[1] / self.size[1]
 
     def draw(self, x: float, y: float) -> Iterator[str]:

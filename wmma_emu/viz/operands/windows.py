@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which part of a large operand is drawn: four warps hold many rows and registers that look alike."""
+"""The drawn part of a large operand: the rows and registers of four warps repeat one pattern."""
 
 from math import isqrt
 from typing import NamedTuple
@@ -12,20 +12,20 @@ from wmma_emu.layouts.spec import LANES
 from wmma_emu.viz.operands.held_cells import cell_size, cells_per_register
 
 _WINDOW = 16
-"""Columns that are drawn of a matrix with too many cells: two tiles of an accumulator."""
+"""The columns that are drawn of a matrix with too many cells: two tiles of an accumulator."""
 
 _TILE = 8
-"""Columns of an accumulator's tile."""
+"""The columns of an accumulator's tile."""
 
 _MOST_REGISTERS = 16
-"""Of operands with more registers so many as two tiles have are drawn."""
+"""The most registers of an operand that are all drawn; of more, the registers of two tiles are drawn."""
 
 _MOST_CELLS, _MOST_BOXES = 1024, 2048
-"""Cells of a matrix, and registers of lanes, that are drawn of layouts whose parts look like no other."""
+"""The most cells of a matrix, and registers of lanes, that are drawn of layouts without repetition."""
 
 
 class Viewport(NamedTuple):
-    """The part of a matrix that is drawn, and the rules by which the rest follows."""
+    """The drawn part of a matrix, and the rules by which the rest follows."""
 
     row: int
     col: int
@@ -35,19 +35,19 @@ class Viewport(NamedTuple):
 
     @classmethod
     def of(cls, layout: LaneMap, most_cells: int, at: tuple[int, int] = (0, 0)) -> "Viewport":
-        """Choose the whole matrix; or, of four warps' matrix that has too many cells, the part around an element.
+        """Return the whole matrix, or the part around an element if a warpgroup's matrix has too many cells.
 
-        The warps' rows look alike; so do, of an accumulator, every eight columns. Where they do not, in a layout of
-        a user's own, it is the whole matrix.
+        The rows of all warps have the same pattern, and so has every group of eight columns of an accumulator. If not,
+        in a user's layout, the whole matrix is returned.
 
         Examples
         --------
         >>> import wmma_emu as we
         >>> d = we.instruction("wgmma.m64n256k16.f32.f16.f16").d.layout
-        >>> Window.of(d, 512, (40, 200))[:4]
+        >>> Viewport.of(d, 512, (40, 200))[:4]
         (32, 192, 16, 16)
-        >>> Window.of(we.instruction("wgmma.m64n8k16.f32.f16.f16").d.layout, 512)
-        Window(row=0, col=0, rows=64, cols=8, rules=())
+        >>> Viewport.of(we.instruction("wgmma.m64n8k16.f32.f16.f16").d.layout, 512)
+        Viewport(row=0, col=0, rows=64, cols=8, rules=())
         """
         tall, wide = cell_size(layout)
         if layout.rows * layout.cols <= most_cells * tall * wide or not _warps_repeat(layout):
@@ -64,7 +64,7 @@ class Viewport(NamedTuple):
         return cls(row, col, rows, cols, tuple(rules))._part(layout, max(most_cells, _MOST_CELLS), at)
 
     def _part(self, layout: LaneMap, most: int, at: tuple[int, int]) -> "Viewport":
-        """Choose the part around an element, if there are more cells than are drawn of any layout."""
+        """Return the part around an element, if the layout has too many cells to draw."""
         tall, wide = cell_size(layout)
         if layout.num_matrices * self.rows * self.cols <= most * tall * wide:
             return self
@@ -77,17 +77,17 @@ class Viewport(NamedTuple):
 
     @property
     def is_of_one_warp(self) -> bool:
-        """Whether it is all rows of one of four warps that look alike."""
+        """Whether the part is all rows of one of four warps with the same pattern."""
         return bool(self.rules) and self.rules[0][0] == "more rows" and self.rules[-1][0] != "the rest"
 
     @property
     def ranges(self) -> tuple[range, range]:
-        """Its rows and columns."""
+        """The rows and columns of the part."""
         return range(self.row, self.row + self.rows), range(self.col, self.col + self.cols)
 
 
 class RegisterWindow(NamedTuple):
-    """The registers that are drawn, and the rules by which the rest follows."""
+    """The drawn registers, and the rules by which the rest follows."""
 
     lanes: range
     registers: range
@@ -95,7 +95,7 @@ class RegisterWindow(NamedTuple):
 
     @classmethod
     def of(cls, layout: LaneMap, held: NDArray[np.bool_] | None) -> "RegisterWindow":
-        """Choose all registers; of four warps that hold alike those of one, around the first element pointed out.
+        """Return all registers, or those of one of four equal warps around the first highlighted element.
 
         Examples
         --------
@@ -121,7 +121,7 @@ down'), ('more registers', '4 further on: 8 columns to the right')))
         return cls(lanes, registers, tuple(rules))._part(layout, held)
 
     def _part(self, layout: LaneMap, held: NDArray[np.bool_] | None) -> "RegisterWindow":
-        """Choose the registers around the first element that is pointed out, if there are very many."""
+        """Return the registers around the first highlighted element, if there are too many."""
         most = max(_MOST_BOXES // (len(self.lanes) * cells_per_register(layout)), 1)
         if len(self.registers) <= most:
             return self
@@ -132,7 +132,7 @@ down'), ('more registers', '4 further on: 8 columns to the right')))
 
 
 def _warps_repeat(layout: LaneMap) -> bool:
-    """Whether there are four warps, and each holds the rows below those of the one before it in the same places."""
+    """Return whether there are four warps with equal layouts of successive rows."""
     if layout.num_lanes == LANES:
         return False
     coords = layout.coords

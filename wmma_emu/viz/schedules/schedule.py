@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A schedule as a picture: a panel for each machine instruction, in their order; and as HTML, with its tables."""
+"""A schedule as a picture, with a panel for each machine instruction in order, and as HTML, with tables."""
 
 from collections.abc import Iterator, Sequence
 from html import escape
@@ -31,7 +31,7 @@ _STYLES = (
     f".{_NAME} .thin {{ stroke: none; }}\n.{_NAME} .empty {{ fill: #f3f4f6; }}",
     f".{_NAME} .on {{ fill: {INK}; }}\n.{_NAME} .empty {{ fill: #161b22; }}",
 )
-"""By day and by night."""
+"""The light and the dark style rules."""
 
 _MARGIN, _GUTTER = 24, 28
 _TITLE, _TEXT, _SMALL = 16, 12, 11
@@ -44,25 +44,25 @@ _LARGE, _LARGE_WITH_COPIES, _WIDEST = 24, 32, 1080
 
 
 def draw_schedule(schedule: Schedule, *, step: int | None = None) -> Picture:
-    """Draw which block of D each machine instruction makes, and which blocks of A and B it reads.
+    """Draw the block of D that each machine instruction computes, and the blocks of A and B that it reads.
 
-    A panel for each: B stands above D and A beside it, so that a block of D is where the rows of its block of A meet
-    the columns of its block of B. On Volta a block of D has the colour and the name of the threadgroup that makes it,
-    a block of A or B those of the threadgroups that hold it.
+    In each panel, B is above D and A is at its left, so that a block of D is in the rows of its block of A and in the
+    columns of its block of B. On Volta a block of D has the colour and the name of the threadgroup that computes it,
+    and a block of A or B has the colours and names of the threadgroups that hold it.
 
     Parameters
     ----------
     schedule : Schedule
     step : int, optional
-        One machine instruction alone, large, by its number from 0, which is `MachineStep.number`: on Volta it counts
-        through all sets, 0 to 15. With the lane and the register of every element.
+        Draw one machine instruction alone, large, with the lane and the register of every element. Its number is
+        `MachineStep.number`, from 0; on Volta it counts through all sets, 0 to 15.
 
     Raises
     ------
     OutOfBoundsError
-        For a number that there is not.
+        If the schedule has no step of this number.
     FragmentMismatchError
-        For what is no schedule.
+        If ``schedule`` is not a `Schedule`.
 
     Examples
     --------
@@ -72,7 +72,7 @@ def draw_schedule(schedule: Schedule, *, step: int | None = None) -> Picture:
     """
     if not isinstance(schedule, Schedule):
         raise ArgumentError(
-            f"what is drawn is a Schedule, as ins.schedule of we.instruction(...), not {shorten(schedule)}"
+            f"expected a Schedule, such as ins.schedule of we.instruction(...), not {shorten(schedule)}"
         )
     chosen = schedule.steps if step is None else (schedule.steps[_checked(step, len(schedule.steps))],)
     row, chip = schedule.instruction, schedule.arch
@@ -108,12 +108,12 @@ def draw_schedule(schedule: Schedule, *, step: int | None = None) -> Picture:
 def _checked(step: int, count: int) -> int:
     number = integer_of(step)
     if number is None or not 0 <= number < count:
-        raise OutOfBoundsError(f"there is no machine instruction {shorten(step)}; they are 0 to {count - 1}")
+        raise OutOfBoundsError(f"the machine instruction is {shorten(step)}; legal numbers are 0 to {count - 1}")
     return number
 
 
 def _geometry(schedule: Schedule, chosen: Sequence[MachineStep]) -> Geometry:
-    """Large where there is one panel; else so that four panels stand side by side."""
+    """Return the size of a panel: large for one panel, else so that four panels fit next to each other."""
     row = schedule.instruction
     if len(chosen) > 1:
         cell = (7.0 if schedule.sets else 6.0) if max(row.m, row.n) <= 32 else 4.0
@@ -139,21 +139,22 @@ def _head(schedule: Schedule, step: MachineStep) -> list[str]:
 
 
 def _notes(schedule: Schedule) -> Iterator[str]:
-    yield f"B above, A beside, D where they meet: {schedule.machine}"
+    yield f"B above, A at the left, D between them: {schedule.machine}"
     for label, text in remarks(schedule):
         if label != "known from":
             yield f"{label}: {text}"
     if any(part.matrix for part in schedule.steps[0].parts):
-        yield "One of four products is drawn, that of octet 0; the others are alike."
+        yield "Only one of four products is drawn, that of octet 0; the others have the same form."
     if schedule.sets:
         yield (
-            "Colours: a block of D has that of the threadgroup (TG) that makes it; blocks of A and B are held by the "
-            "threadgroups whose colours they have, in stripes where each of several has a copy."
+            "Colours: a block of D has the colour of the threadgroup (TG) that computes it; blocks of A and B are "
+            "held by the "
+            "threadgroups whose colours they have, in stripes if several threadgroups hold a copy."
         )
     if len(schedule.sets) > 1:
-        yield "Octets whose blocks of D lie beside or below each other each hold a copy of the A or B that they share."
+        yield "Octets whose blocks of D share rows or columns each hold a copy of the common A or B."
     if schedule.instruction.is_sparse:
-        yield "A is packed: k counts its elements, in B too; metadata says which rows of B they meet."
+        yield "A is packed: k counts its elements, in B too; metadata selects the rows of B that they multiply."
 
 
 def _legend(left: float, top: float, in_row: int) -> Iterator[str]:
@@ -180,7 +181,7 @@ _CELL_STYLE = "padding:0.15rem 0.7rem 0.15rem 0;white-space:nowrap"
 
 
 def html(schedule: Schedule) -> str:
-    """Write a schedule as a piece of HTML: the picture, the tables of its text, and what they do not say."""
+    """Write a schedule as HTML: the picture, the tables of its text, and further facts."""
     row, chip = schedule.instruction, schedule.arch
     pieces = [draw_schedule(schedule)._repr_html_()]
     if schedule.sets:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The blocks of A, B and D that a machine instruction works on, each once, and who holds copies of it."""
+"""The blocks of A, B and D of a machine instruction, each once, and the threadgroups that hold copies."""
 
 from typing import Literal, NamedTuple
 
@@ -9,10 +9,10 @@ from wmma_emu.schedule.text import threadgroups_named
 
 
 class DrawnBlock(NamedTuple):
-    """A block of a matrix that is read or written: who holds copies of it, or who makes it, and their labels.
+    """A block of a matrix that is read or written, with the threadgroups that hold or compute it, and their labels.
 
-    ``owners`` are threadgroups, -1 where all lanes work together; ``labels`` are one for each. ``turn`` counts what is
-    rounded in turn, from 1.
+    ``owners`` are threadgroups, -1 if all lanes work together; ``labels`` has one label for each. ``turn`` counts the
+    successive roundings, from 1.
     """
 
     operand: Literal["a", "b", "d"]
@@ -24,13 +24,13 @@ class DrawnBlock(NamedTuple):
 
 
 def turns_of(step: MachineStep) -> tuple[tuple[int, ...], ...]:
-    """The k that are rounded one after another inside, where these are a few runs; else all together."""
+    """Return the runs of k that are rounded successively, if these are few; else all k as one run."""
     shown = 1 < len(step.rounded) <= 4 and all(len(ks) > len(runs_of(ks)) == 1 for ks in step.rounded)
     return step.rounded if shown else (step.ks,)
 
 
 def blocks_of(step: MachineStep) -> list[DrawnBlock]:
-    """Every block of a machine instruction, of the first product where there are four.
+    """Return every block of a machine instruction; of the first product if there are four.
 
     Examples
     --------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""One machine instruction of a schedule: B above D, A beside it, and blocks in the colours of who works on them."""
+"""The panel of one machine instruction: B above D, A at its left, and blocks in the colours of their threadgroups."""
 
 from collections.abc import Iterator
 from html import escape
@@ -21,10 +21,10 @@ _STROKED = 2.5
 
 
 class Geometry(NamedTuple):
-    """Where things are in a panel.
+    """The geometry of a panel.
 
     ``cell`` is the size of an element of D, ``step`` that of one k, in A and B; ``k`` counts columns of A, rows of B.
-    ``ruler`` is the room of numbers above and at the left, ``turns`` that of marks beyond them.
+    ``ruler`` is the space for numbers above and at the left, ``turns`` the space for marks beyond them.
     """
 
     cell: float
@@ -37,29 +37,29 @@ class Geometry(NamedTuple):
 
     @property
     def width(self) -> float:
-        """Of the three matrices, and the numbers beside them."""
+        """The width of the three matrices and of the numbers at their left."""
         return self.ruler + self.turns + self.k * self.step + _GAP + self.n * self.cell
 
     @property
     def height(self) -> float:
-        """Of the three matrices, and the numbers above them."""
+        """The height of the three matrices and of the numbers above them."""
         return self.ruler + self.turns + self.k * self.step + _GAP + self.m * self.cell
 
     @property
     def shows_lanes(self) -> bool:
-        """Whether there is room for the lane and the register of every element."""
+        """Whether the lane and the register of every element fit."""
         return min(self.cell, self.step) >= _SMALLEST_WITH_LANES
 
     def pitch(self, operand: str) -> tuple[float, float]:
-        """Height of a matrix's rows and width of its columns."""
+        """Return the height of a matrix's rows and the width of its columns."""
         return (self.step if operand == "b" else self.cell), (self.step if operand == "a" else self.cell)
 
     def size(self, operand: str) -> tuple[int, int]:
-        """Rows and columns of a matrix."""
+        """Return the rows and columns of a matrix."""
         return {"a": (self.m, self.k), "b": (self.k, self.n)}.get(operand, (self.m, self.n))
 
     def box(self, operand: str, rows: range | None = None, cols: range | None = None) -> tuple[float, ...]:
-        """Left, top, width and height of a matrix, or of a block of it."""
+        """Return left, top, width and height of a matrix, or of a block of it."""
         count = self.size(operand)
         height, width = self.pitch(operand)
         edge = self.ruler + self.turns
@@ -70,7 +70,7 @@ class Geometry(NamedTuple):
 
 
 def panel(schedule: Schedule, step: MachineStep, geometry: Geometry, left: float, top: float) -> Iterator[str]:
-    """Draw a machine instruction: the matrices' frames, its blocks, lanes and registers where there is room."""
+    """Draw a machine instruction: the matrices' frames, its blocks, and lanes and registers if they fit."""
     for operand in ("a", "b", "d"):
         x, y, width, height = geometry.box(operand)
         yield element("rect", x=left + x, y=top + y, width=width, height=height, class_="empty")
@@ -89,14 +89,14 @@ def panel(schedule: Schedule, step: MachineStep, geometry: Geometry, left: float
 
 
 def _colour(step: MachineStep, owner: int, turn: int) -> str:
-    """On Volta the colour of the threadgroup's lanes; elsewhere one for each machine instruction, a shade a turn."""
+    """Return the fill: on Volta the colour of the threadgroup; else one per machine instruction, a shade per turn."""
     if owner >= 0:
         return lane_colour(4 * owner + 2)
     return lane_colour(4 * (step.number % 8) + (turn if len(turns_of(step)) > 1 and turn else 2) % 4)
 
 
 def _block(block: DrawnBlock, step: MachineStep, geometry: Geometry, left: float, top: float) -> str:
-    """Draw a block, in as many strips as threadgroups hold copies of it, with its label where that fits."""
+    """Draw a block, in a strip for each threadgroup that holds a copy, with its label if it fits."""
     x, y, width, height = geometry.box(block.operand, block.rows, block.cols)
     x, y = left + x, top + y
     count = len(block.owners)
@@ -136,10 +136,10 @@ def _slice(of: range) -> str:
 
 
 def _lanes(schedule: Schedule, step: MachineStep, geometry: Geometry, left: float, top: float) -> Iterator[str]:
-    """Write into each element that is worked on the lanes that hold it, and below them the register."""
+    """Write the lanes that hold it, and the register below, into each element that the instruction uses."""
     row, arch = schedule.instruction, schedule.arch
     layouts = {"a": layout_for(row, "a", arch), "d": layout_for(row, "d" if row.d == schedule.sums else "c", arch)}
-    if not row.is_warpgroup and not row.is_sparse:  # which rows of B a packed A meets is the metadata's to say
+    if not row.is_warpgroup and not row.is_sparse:  # metadata selects the rows of B of a packed A
         layouts["b"] = layout_for(row, "b", arch)
     held: dict[tuple[str, int, int], list[tuple[int, int]]] = {}
     for part in step.parts:
@@ -182,7 +182,7 @@ def _ruler(geometry: Geometry, operand: str, left: float, top: float) -> Iterato
 
 
 def _turns(step: MachineStep, geometry: Geometry, left: float, top: float) -> Iterator[str]:
-    """Mark what is rounded first, second, and so on: beyond the numbers of A's columns and of B's rows."""
+    """Mark the order of roundings beyond the numbers of A's columns and of B's rows."""
     for turn, ks in enumerate(turns_of(step), 1):
         x, y, width, _ = geometry.box("a", None, range(ks[0], ks[-1] + 1))
         yield from text_lines([f"{turn}."], left + x + width / 2, top + y - 20, 12, 0, text_anchor="middle")

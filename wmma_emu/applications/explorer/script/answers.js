@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Answers: what a mark marks, in sentences.
 
-/** Say in words what a mark marks: { head, more } as HTML. */
+/** Describe a mark in a sentence: { head, more } as HTML. */
 function answer(mark, entry, chip, operands) {
   const operand = operands[mark.letter];
   const of = `<span class="of">of <code>${escape_html(entry.short)}</code> on ${chip.name}</span>`;
@@ -42,17 +42,17 @@ function say_moved(cell, entry, operand) {
 
 const KEPT = { "1:2": "that one", "2:4": "one of the two", "4:8": "one of the four" };
 
-/** How an element of D comes about. */
+/** Return the formula of an element of D. */
 function sum_of(entry, row, col) {
   const to = `D[${row}][${col}] = C[${row}][${col}] +`, bitwise = bitwise_of(entry);
   const a = `A[${row}][k]`, b = `B[k][${col}]`;
   const product = entry.scales ? `${a} · ${b} · scale_A[${row}][k / ${entry.scales[2]}] · scale_B[k / ${entry.scales[2]}][${col}]` : `${a} · ${b}`;
   if (bitwise) return `${to} the number of ones of A[${row}][k] ${bitwise} B[k][${col}] over all k.`;
-  if (entry.metadata) return `${to} Σ<sub>k</sub> ${product}, where k goes through the ${entry.k / 2} of ${entry.k} columns that metadata keeps of row ${row} of A: these meet the rows k of B.`;
+  if (entry.metadata) return `${to} Σ<sub>k</sub> ${product}, where k runs over the ${entry.k / 2} of ${entry.k} columns of row ${row} of A that metadata keeps, which are multiplied by the rows k of B.`;
   return `${to} Σ<sub>k</sub> ${product}.`;
 }
 
-/** Which elements of the other operands an element meets. */
+/** Name the elements of the other operands that an element is multiplied by or added to. */
 function say_product(cell, entry, operand) {
   const { layout, all: { A, B, D } } = operand;
   const [row, col] = [layout.row(cell), layout.col(cell)];
@@ -68,10 +68,10 @@ function say_product(cell, entry, operand) {
     return `${sum_of(entry, row, col)} ${entry.metadata ? `The packed row ${row} of A` : `Row ${row} of A`} is in ${lanes_along(A, "row", row)}, column ${col} of B in ${lanes_along(B, "col", col)}.`;
   const scale = say_scale(entry, operand.letter, row, col);
   if (entry.metadata)
-    return operand.letter === "A" ? `Of columns ${chunk_of(entry, col)} of row ${row}, ${kept_of(entry.metadata[0])}; this is ${KEPT[entry.metadata[0]]}, and metadata says which column it is. It adds to row ${row} of D.${whole_column(entry, row, col)}${scale}`
-      : `It adds to column ${col} of D where metadata keeps column ${row} of A.${scale}`;
-  return operand.letter === "A" ? `It meets row ${col} of B (${lanes_along(B, "row", col)}) and adds to row ${row} of D (${lanes_along(D, "row", row)}).${scale}`
-    : `It meets column ${row} of A (${lanes_along(A, "col", row)}) and adds to column ${col} of D (${lanes_along(D, "col", col)}).${scale}`;
+    return operand.letter === "A" ? `In columns ${chunk_of(entry, col)} of row ${row}, ${kept_of(entry.metadata[0])}; this is ${KEPT[entry.metadata[0]]}, and metadata gives its column. It adds to row ${row} of D.${whole_column(entry, row, col)}${scale}`
+      : `It adds to column ${col} of D in the rows for which metadata keeps column ${row} of A.${scale}`;
+  return operand.letter === "A" ? `It is multiplied by row ${col} of B (${lanes_along(B, "row", col)}) and adds to row ${row} of D (${lanes_along(D, "row", row)}).${scale}`
+    : `It is multiplied by column ${row} of A (${lanes_along(A, "col", row)}) and adds to column ${col} of D (${lanes_along(D, "col", col)}).${scale}`;
 }
 
 function chunk_of(entry, packed) {
@@ -80,18 +80,18 @@ function chunk_of(entry, packed) {
   return upto(first, chunk);
 }
 
-/** Where the column of the whole A is that has the number of a packed one. */
+/** Locate the column of the whole A that has the number of a packed column. */
 function whole_column(entry, row, col) {
-  return ` Columns of A are counted packed here: column ${col} of the whole A, where metadata keeps it, is ${packed_places(entry, row, col)}.`;
+  return ` Columns of A are counted in the packed matrix: column ${col} of the whole A, if metadata keeps it, is ${packed_places(entry, row, col)}.`;
 }
 
-/** Where a column of the whole A may be among the packed ones. */
+/** List the packed columns that may hold a column of the whole A. */
 function packed_places(entry, row, col) {
   const half = entry.metadata[1] / 2, first = Math.floor(col / entry.metadata[1]) * half;
   return range(half).map((i) => `A[${row}][${first + i}]`).join(half === 2 ? " or " : ", ");
 }
 
-/** List what registers of a lane hold, a register a line. */
+/** List the elements in a lane's registers, one register per line. */
 function register_lines(operand, lane, registers) {
   const { layout, register } = operand;
   return registers.map((r) => {
@@ -125,7 +125,7 @@ function say_lane({ lane }, entry, operand, of) {
 
 function say_address(lane, entry) {
   const matrix = Math.floor(lane / entry.rows);
-  if (matrix >= entry.count) return `${strong(`Lane ${lane}`)} gives the address of no row.${unread_addresses(entry)}`;
+  if (matrix >= entry.count) return `${strong(`Lane ${lane}`)} does not give the address of a row.${unread_addresses(entry)}`;
   return `${strong(`Lane ${lane}`)} gives the address of ${strong(`row ${lane % entry.rows} of matrix ${matrix}`)}.`;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What there is to choose: instructions and matrix moves, by chip, and by what people call them.
+// The catalogue: instructions and matrix moves, by chip, and by the names that users type.
 
 const CHIPS = DATA.chips.map(([name, generation, products], bit) => ({ name, generation, products, bit }));
 const LAYOUTS = DATA.layouts.map((row, number) => new Layout(row, number));
@@ -13,13 +13,13 @@ function family_of(name) {
   return FAMILIES.findLast((x) => name.startsWith(x));
 }
 
-/** A mnemonic without what may be left out. */
+/** A mnemonic without its optional parts. */
 function short_of(name) {
   const text = name.replaceAll(".sync.aligned", "").replaceAll(".mma_async", "").replaceAll(".row.col", "");
   return name.startsWith("mma.sync.") ? text.slice(4) : text;
 }
 
-/** Names that people know a format by, besides PTX's. */
+/** Other names of formats than PTX's. */
 const CALLED = DATA.names.formats;
 
 function words_of(entry) {
@@ -65,14 +65,14 @@ for (const entry of ENTRIES) entry.words = words_of(entry);
 const BY_NAME = new Map(ENTRIES.flatMap((x) => [[x.name, x], [x.short, x]]));
 const CHIP_BY_NAME = new Map(CHIPS.map((x) => [x.name, x]));
 
-/** Words of a chip's name that tell it from others: none of the maker, none of the board, unless there is nothing else. */
+/** The words of a chip's name that distinguish it: not the maker or the board, unless there are no others. */
 function chip_words(text) {
   const words = text.toLowerCase().split(/[\s_-]+/).filter(Boolean), { maker, board } = DATA.names.chips;
   const kept = words.filter((x) => !new RegExp(`^(?:${maker}|${board})$`).test(x));
   return kept.length ? kept : words;
 }
 
-/** A name as the table has it; a GeForce by its generation. */
+/** A name in the form of the table; a GeForce by its generation. */
 function plain_chip(words) {
   const { maker, socket, geforce } = DATA.names.chips, joined = words.join("");
   const whole = joined.replace(new RegExp(`^(?:${maker})+`), "") || joined, plain = whole.replace(new RegExp(socket), "") || whole;
@@ -80,7 +80,7 @@ function plain_chip(words) {
   return found ? `rtx${found[1]}xx` : plain;
 }
 
-/** The chip of a name: sm_90, h100, 4090, NVIDIA H100 80GB HBM3, Hopper; a generation of several is its first. */
+/** The chip of a name: sm_90, h100, 4090, NVIDIA H100 80GB HBM3, Hopper; a generation means its first chip. */
 function chip_named(text) {
   const called = DATA.names.chips.called, words = chip_words(text), plain = plain_chip(words), last = words.at(-1);
   const known = (name) => CHIP_BY_NAME.get(Object.hasOwn(called, name) ? called[name] : called[`rtx${name}`]);
@@ -92,7 +92,7 @@ function chip_named(text) {
 const is_on = (entry, chip) => (entry.chips >> chip.bit) & 1;
 const chips_of = (entry) => CHIPS.filter((x) => is_on(entry, x));
 
-/** The parts of a query, each of which has to be found: "16, 16, 16" is the shape m16n16k16. */
+/** The parts of a query, all of which must match: "16, 16, 16" is the shape m16n16k16. */
 function query_parts(text) {
   return text.toLowerCase()
     .replace(/\b(\d+)\s*[,x×]\s*(\d+)\s*[,x×]\s*(\d+)\b/g, "m$1n$2k$3")
@@ -102,7 +102,7 @@ function query_parts(text) {
 const has_whole = (entry, part) => entry.words.includes(part) || has_size(entry, part);
 const has_pieces = (entry, part) => part.split(/[.:]+/).every((piece) => has_whole(entry, piece));
 
-/** The entry of a name, whole or without what may be left out; those of tcgen05.mma have more sizes than are listed. */
+/** The entry of a name, whole or without optional parts; tcgen05.mma has more sizes than are listed. */
 const entry_named = (name) => BY_NAME.get(name) ?? named_tensor_entry(name);
 
 const has_part = (entry, part) => has_whole(entry, part) || has_pieces(entry, part);
@@ -110,12 +110,12 @@ const has_part = (entry, part) => has_whole(entry, part) || has_pieces(entry, pa
 /** Words of an entry, whole and in the pieces between dots. */
 const vocabulary_of = (entry) => (entry.vocabulary ??= new Set(entry.words.split(/\s+/).flatMap((x) => [x, ...x.split("-"), ...x.split(/[.:]+/)])));
 
-/** Whether a word is one of the entry's, not the beginning or the middle of one; of sizes, m, n and k may be left out. */
+/** Whether a word is one of the entry's, not the beginning or the middle of one; in sizes, m, n and k are optional. */
 const names_piece = (entry, piece) => vocabulary_of(entry).has(piece) || has_size(entry, piece)
   || (/^(?:m\d+)?(?:n\d+)?(?:k\d+)?$/.test(piece) && new RegExp(`${piece}(?!\\d)`).test(entry.shape));
 const names_part = (entry, part) => names_piece(entry, part) || part.split(/[.:]+/).every((piece) => names_piece(entry, piece));
 
-/** Entries that a query and choices leave: those of the chip first, exact names before all. */
+/** The entries that match a query and the choices: exact names first, then the chip's entries. */
 function search(text, chip, { family = "", shape = "", type = "" } = {}, fits = has_part) {
   const parts = query_parts(text), named = named_tensor_entry(text.trim().toLowerCase());
   if (named) return [named];
@@ -133,7 +133,7 @@ function chip_for(entry, wanted) {
   return [wanted, known].find((x) => is_on(entry, x)) ?? chips_of(entry).at(entry.kind === "tensor" ? 0 : -1);
 }
 
-/** What comes nearest to an entry on a chip that lacks it: the same but for the shape, the types, the family. */
+/** The nearest entry on a chip that does not support one: a different shape, then types, then family. */
 function nearest(entry, chip) {
   const there = ENTRIES.filter((x) => is_on(x, chip) && x.kind === entry.kind);
   const alike = (x) => 8 * (x.family === entry.family) + 4 * (x.type === entry.type) + 2 * (x.shape === entry.shape)
@@ -142,7 +142,7 @@ function nearest(entry, chip) {
   return there.find((x) => alike(x) === best) ?? ENTRIES.find((x) => is_on(x, chip));
 }
 
-/** The operands of an entry on a chip, by letter, each with its layout; `absent` says why one has none. */
+/** The operands of an entry on a chip, by letter, each with its layout; `absent` gives the reason if an operand has none. */
 function operands_of(entry, chip) {
   const operands = entry.kind === "tensor" ? tensor_operands(entry) : entry.kind === "move" ? move_operands(entry) : product_operands(entry, chip);
   for (const operand of Object.values(operands)) operand.all = operands;
@@ -176,7 +176,7 @@ function move_operands(entry) {
   return { R: make("R", "r", entry.fragment, "rows of memory") };
 }
 
-/** Who says so: text and status. */
+/** The source of a layout: text and status. */
 function source_of(entry, chip, operand) {
   return entry.kind === "tensor" ? tensor_source(entry, operand) : entry.kind === "move" ? entry.known.find(([bit]) => bit === chip.bit).slice(1) : operand.source;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The cells of a picture: pointing, clicking, and walking among them with the keys.
 
-/** One cell of each picture can be reached by Tab: the one that was last, or what is marked, or the first. */
+/** One cell of each picture can be reached by Tab: the last focused one, or a marked one, or the first. */
 function set_entrance() {
   for (const id of ["matrix", "registers"]) {
     if (!drawn[id]) continue;

@@ -24,15 +24,15 @@ function choose_chip(chip) {
   if (!is_on(entry, chip)) {
     const found = nearest(entry, chip);
     choose_entry(found);
-    notice(`${chip.name} has no ${entry.short}; shown is ${found.short}.`);
+    notice(`${chip.name} does not support ${entry.short}; ${found.short} is shown.`);
     return;
   }
   const again = mark && same_question(mark);
   choose_entry(entry, now.letter, again);
-  if (mark && !now.mark) notice(`What was pinned is not in ${entry.short} on ${chip.name}.`);
+  if (mark && !now.mark) notice(`The pinned element is not in ${entry.short} on ${chip.name}.`);
 }
 
-/** What a mark marks on the chip that is now chosen: what was asked, or else the same element of the matrix. */
+/** The mark on the newly chosen chip: the answer to the question, or else the same element of the matrix. */
 function same_question(mark) {
   const before = operands[mark.letter].layout, there = operands_of(now.entry, now.chip), operand = there[mark.letter];
   if (asked?.mark === mark) {
@@ -62,7 +62,7 @@ function choose_operand(letter) {
   show();
 }
 
-/** Pin a mark, or let go of it. */
+/** Pin a mark, or unpin it. */
 function pin(mark, how = "push") {
   now.mark = mark;
   if (now.spot) {
@@ -99,7 +99,7 @@ function reveal() {
   uncover();
 }
 
-/** Scroll the page where the answer, at the lower edge of a narrow screen, lies over what was tapped. */
+/** Scroll the page where the answer, at the lower edge of a narrow screen, covers the tapped cell. */
 function uncover() {
   const reply = at("reply");
   if (getComputedStyle(reply).position !== "fixed") return;
@@ -109,7 +109,7 @@ function uncover() {
   if (covered) scrollBy({ top: covered.bottom - top + 24, behavior: "instant" });
 }
 
-/** Of a wide operand, turn to the warp and columns where the mark is. */
+/** In a wide operand, show the warp and columns of the mark. */
 function show_mark_in_window() {
   const { mark } = now, layout = mark && operands[mark.letter].layout;
   if (!layout || layout.lanes === 32) return;

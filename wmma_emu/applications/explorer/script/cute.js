@@ -3,11 +3,11 @@
 
 const CUTE_TEXT = /^\s*\(.*\)\s*:\s*\(.*\)\s*$|\bLayout\s*</s;
 
-/** Nested integers of a text; throws Misread. */
+/** Parse the nested integers of a string; throws Misread. */
 function cute_tuple(tokens, text) {
   const token = tokens.shift();
   if (/^\d+$/.test(token ?? "")) return Number(token);
-  if (token !== "(") throw new Misread(`“${cut(text)}” is no CuTe layout; write it as ((4,8),(2,2,2)):((32,1),(16,8,128)).`);
+  if (token !== "(") throw new Misread(`“${cut(text)}” is not a CuTe layout; write it as ((4,8),(2,2,2)):((32,1),(16,8,128)).`);
   const parts = [];
   while (tokens.length && tokens[0] !== ")") {
     parts.push(cute_tuple(tokens, text));
@@ -17,13 +17,13 @@ function cute_tuple(tokens, text) {
   return parts;
 }
 
-/** Shape and stride of a text, as CuTe prints them or as C++ writes their types. */
+/** Parse shape and stride, as CuTe prints them or as C++ writes their types. */
 function cute_layout(text) {
   const cpp = /\bLayout\s*</.test(text), plain = text.replace(/\b(?:Int|C)\s*<\s*(\d+)\s*>(?:\{\})?/g, "$1");
   const tokens = (cpp ? plain.replace(/\b(?:cute::)?(?:Layout|Shape|Stride)\s*</g, "(").replace(/>/g, ")") : plain).match(/_?\d+|[(),:]/g)?.map((x) => x.replace("_", "")) ?? [];
   const whole = (part) => {
     const read = cute_tuple(part, text);
-    if (part.length) throw new Misread(`“${cut(text)}” goes on behind its last parenthesis.`);
+    if (part.length) throw new Misread(`“${cut(text)}” continues after its last parenthesis.`);
     return read;
   };
   const colon = tokens.indexOf(":"), pair = cpp ? whole(tokens) : colon < 0 ? [] : [tokens.slice(0, colon), tokens.slice(colon + 1)].map(whole);
@@ -34,17 +34,17 @@ function cute_layout(text) {
 /** Sizes and strides of a mode, flat. */
 function cute_flat(shape, stride, text) {
   if (Array.isArray(shape) !== Array.isArray(stride) || (Array.isArray(shape) && shape.length !== stride.length))
-    throw new Misread(`Shape and stride of “${cut(text)}” are not nested alike.`);
+    throw new Misread(`Shape and stride of “${cut(text)}” are not nested in the same way.`);
   return Array.isArray(shape) ? shape.flatMap((x, i) => cute_flat(x, stride[i], text)) : [[shape, stride]];
 }
 
-/** What a layout of (thread, value) is as a function: the element's number of each thread and value. */
+/** The function of a (thread, value) layout: the element's number for each thread and value. */
 function cute_table(text) {
   const [shape, stride] = cute_layout(text);
-  if (!Array.isArray(shape) || shape.length !== 2) throw new Misread(`“${cut(text)}” has not two modes, thread and value, as layouts of registers have.`);
+  if (!Array.isArray(shape) || shape.length !== 2) throw new Misread(`“${cut(text)}” does not have the two modes, thread and value, of a register layout.`);
   const offsets = shape.map((part, i) => {
     const modes = cute_flat(part, stride[i], text), size = modes.reduce((all, [count]) => all * count, 1);
-    if (size > 1 << 14 || size < 1) throw new Misread(`A mode of “${cut(text)}” has ${size} places; layouts of registers have 32 or 128 threads.`);
+    if (size > 1 << 14 || size < 1) throw new Misread(`A mode of “${cut(text)}” has size ${size}; layouts of registers have 32 or 128 threads.`);
     return range(size).map((x) => { let rest = x, sum = 0; for (const [count, step] of modes) { sum += (rest % count) * step; rest = Math.floor(rest / count); } return sum; });
   });
   return { threads: offsets[0].length, values: offsets[1].length, key: `${offsets[0]}|${offsets[1]}`, at: (thread, value) => offsets[0][thread] + offsets[1][value] };
@@ -66,7 +66,7 @@ function cute_numbers() {
 
 const cute_of = (operand) => (operand.layout?.number >= 0 ? DATA.cute[operand.layout.number] : ["", ""]);
 
-/** The operands that have a layout: { entry, chip, letter, note }; those of what is shown first. Throws Misread where none has it. */
+/** The operands that have a layout: { entry, chip, letter, note }, the shown instruction's first. Throws Misread if there is none. */
 function find_cute(text, context) {
   const table = cute_table(text), numbers = cute_numbers().get(table.key) ?? [], found = [];
   for (const entry of ENTRIES) {
@@ -83,7 +83,7 @@ function find_cute(text, context) {
     note: `${letters.join(" and ")} of ${first.entry.short} ${letters.length > 1 ? "have" : "has"} this layout.${entries > 1 ? ` So ${entries === 2 ? "has an operand of another instruction" : `have operands of ${entries - 1} other instructions`}.` : ""}` };
 }
 
-/** Where a layout first differs from that of the chosen operand, if both have as many threads and values. */
+/** The first difference from the chosen operand's layout, if both have equally many threads and values. */
 function cute_difference(table, context) {
   const operand = operands_of(context.entry, chip_for(context.entry, context.chip))[context.letter], [own] = operand ? cute_of(operand) : [""];
   if (!own) return "";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Questions in English: what says nothing of a place or an instruction is left out, and the rest is written one way.
+// Questions in English: words without information are removed, and the others are written in one form.
 
-/** Words that say nothing of a place or an instruction. "a", "i" and "on" are not among them: they are an operand, an index, and before a chip. */
+/** Words without information on a position or an instruction. "a", "i" and "on" are not among them: an operand, an index, and the word before a chip. */
 const EMPTY_WORDS = new Set(`
   which what who whose whom where when how why is are am was were be been being does do did has have had having can could
   would should shall will may might must please tell show give gives given find get gets got list see look say says me my
@@ -12,10 +12,10 @@ const EMPTY_WORDS = new Set(`
   location position place copy copies value values item items entry entries data content contents memory block
   operand operands instruction instructions fragment fragments question`.split(/\s+/).filter(Boolean));
 
-/** What is counted: with a number it says a place, without one it says nothing. */
+/** Words that name a position only together with a number. */
 const COUNTED = /^(?:cta|tid|lanes?|threads?|warps?|registers?|regs?|rows?|col(?:umn)?s?|matri(?:x|ces)|products?|elements?|index|indices|bits?)$/i;
 
-/** Other ways to write a place, and the one way. */
+/** Other ways to write a position, and the standard form. */
 const WRITTEN = [
   [/['’]s\b/gi, " "],
   [/%?\blane[_ ]?(?:id|idx|index)\b/gi, "lane"],
@@ -34,7 +34,7 @@ const WRITTEN = [
 
 const bare_word = (token) => token?.replace(/^["'“‘]+|["'”’,;:.?!]+$/g, "") ?? "";
 
-/** A question without its empty words; names of other notations stay as they are. */
+/** A question without its empty words; names of other notations are unchanged. */
 function without_english(text) {
   if (LOOKS.fragment.test(text) || CUTE_TEXT.test(text)) return kept_words(text);
   return kept_words(WRITTEN.reduce((said, [way, one]) => said.replace(way, one), text));
@@ -48,7 +48,7 @@ function kept_words(text) {
   return tokens.filter((x, i) => !said(i) && !article(i) && !(x === "on" && i < tokens.length - 1)).join(" ").replace(/[,;:]+$/, "");
 }
 
-/** Questions that are answered, for who asks for help. */
+/** Example questions that have an answer, for the help. */
 const EXAMPLES = ["lane 5", "T5 a1", "x3", "(9, 3)", "who holds A[9][3]?", "row 9, column 3 of A", "lane 7 of B", "threadIdx.x = 37",
   "C[1][12] of wmma m16n16k16", "T5 of ldmatrix.x4", "lane 5 of HMMA.16816.F32", "C[1][12] of wmma m16n16k16 on v100"];
 

@@ -40,10 +40,10 @@ const FIGURE_STYLE = `
 const svg_text = (x, y, text, kind = "", more = "") => `<text x="${x}" y="${y}"${kind && ` class="${kind}"`}${more}>${escape_html(text)}</text>`;
 const svg_rect = (x, y, width, height, kind, more = "") => `<rect x="${x}" y="${y}" width="${width}" height="${height}" class="${kind}"${more}/>`;
 
-/** The lines around a cell: within it, so that no neighbour covers them. */
+/** The outline of a cell: within it, so that no neighbour covers it. */
 const svg_edge = (x, y, width, height) => svg_rect(x + 1.5, y + 1.5, width - 4, height - 4, "edge");
 
-/** Which rows, lanes, columns and elements are shown at once: of a wide wgmma, a warp and 32 columns. */
+/** The rows, lanes, columns and elements shown at once: for a wide wgmma, a warp and 32 columns. */
 function window_of(layout, warp, part) {
   const columns = layout.lanes > 32 && layout.cols > 32 && layout.bits > 1 ? 32 : layout.cols;
   const parts = Math.ceil(layout.cols / columns);
@@ -62,7 +62,7 @@ function grain_of(layout) {
   return layout.indexWeights[0] === 1 ? [1, 32] : [32, 1];
 }
 
-/** Draw the matrix of an operand: of every element, who holds it. */
+/** Draw the matrix of an operand, with the lanes that hold each element. */
 function matrix_figure(operand, entry, view) {
   const { layout, register } = operand;
   const [tall, wide] = grain_of(layout);
@@ -115,7 +115,7 @@ function matrix_block(operand, entry, view, at) {
   return `<g role="grid" aria-label="${escape_html(name)}: rows and columns" aria-rowcount="${layout.rows}" aria-colcount="${layout.cols}">${out.join("")}</g>`;
 }
 
-/** The lines of a cell, each with its kind: who holds it, and at which index or in which register. */
+/** The lines of a cell, each with its kind: the lanes that hold it, and the index or the register. */
 function cell_lines({ layout, register }, cell, span) {
   const holders = layout.holders[cell], lanes = layout.lanes_of(cell), lines = [];
   for (let i = 0; i < lanes.length; i += 2) lines.push([lanes.slice(i, i + 2).map((l) => `T${l}`).join(" "), "main"]);
@@ -125,7 +125,7 @@ function cell_lines({ layout, register }, cell, span) {
   return lines;
 }
 
-/** Room that a line takes with what is left free at both sides, in the letters of its kind: no letter here is wider. */
+/** The width of a line with its margins, in letters of its kind: no letter in use is wider. */
 const text_room = ([text, kind]) => Math.ceil(text.length * { main: 7.4, less: 6.2 }[kind]) + 6;
 
 function matrix_cell(operand, entry, cell, x, y, width, height, { tall, wide }) {
@@ -146,7 +146,7 @@ function matrix_cell(operand, entry, cell, x, y, width, height, { tall, wide }) 
     + ` data-span="${tall} ${wide}" data-holders="${holders.map((h) => h.join("@")).join(" ")}">${fills}${svg_edge(x, y, width, height)}${texts}</g>`;
 }
 
-/** Draw the registers of the lanes: of each, which elements are in which bits. */
+/** Draw the registers of the lanes, with the elements in their bits. */
 function register_figure(operand, entry, view) {
   const { layout, register } = operand;
   const packed = layout.bits === 1 ? 32 : 1;

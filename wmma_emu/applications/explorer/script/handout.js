@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: MIT
 // The handout: A, B, C and D of an instruction on one sheet of paper, readable without colours.
 
-/** Rows and columns of a box of the handout: the elements that share a register, where these are neighbours. */
+/** Rows and columns of a box of the handout: the elements that share a register, if these are adjacent. */
 function box_of(layout) {
   const { packed, cols, indexWeights } = layout, bits = Math.log2(packed);
   const runs = (step) => packed > 1 && indexWeights.slice(0, bits).every((weight, bit) => weight === step << bit);
   return runs(1) ? [1, packed] : runs(cols) ? [packed, 1] : [1, 1];
 }
 
-/** What is shown of an operand: of four warps the first one, of many columns so many as the pattern needs. */
+/** The part of an operand that is shown: the first of four warps, and as many columns as the pattern needs. */
 function handout_part(operand) {
   const { layout } = operand, rows = layout.lanes > 32 ? 16 : layout.rows;
   const cols = layout.lanes > 32 && layout.cols > 16 && "CD".includes(operand.letter) ? 16 : layout.cols;
   return { rows, cols, tall: box_of(layout)[0], wide: box_of(layout)[1] };
 }
 
-/** What a box says: its lanes, and below them the register, or the index where a register's elements lie apart. */
+/** The labels of a box: its lanes, and below them the register, or the index if a register's elements are not adjacent. */
 function box_lines(operand, row, col, matrix, [tall, wide]) {
   const { layout, register } = operand, holders = layout.holders[layout.number_of(row, col, matrix)];
   const lanes = layout.lanes_of(layout.number_of(row, col, matrix)).map((lane) => `T${lane % 32}`);
@@ -27,7 +27,7 @@ function box_lines(operand, row, col, matrix, [tall, wide]) {
 
 const svg_line = (x, y, text, size, more = "") => `<text x="${x.toFixed(1)}" y="${y.toFixed(1)}" font-size="${size}"${more}>${escape_html(text)}</text>`;
 
-/** Draw a matrix of an operand: boxes of so much width and height for each column and row. */
+/** Draw a matrix of an operand: boxes of a width and height for each column and row. */
 function handout_grid(operand, part, matrix, x, y, across, down) {
   const { layout } = operand, { rows, cols, tall, wide } = part, out = [];
   for (let j = 0; j < cols; j += wide) out.push(svg_line(x + (j + wide / 2) * across, y - 4, upto(j, wide), 8));
@@ -47,7 +47,7 @@ function handout_grid(operand, part, matrix, x, y, across, down) {
   return out.join("");
 }
 
-/** The operands of a product, each with what is drawn of it: [letters, operand, part]. */
+/** The operands of a product, each with its drawn part: [letters, operand, part]. */
 function drawn_operands(operands) {
   const { A, B, C, D } = operands, same = C.layout === D.layout;
   return { A, B, D, C: same ? null : C, title: same ? "C and D" : "D" };
@@ -73,11 +73,11 @@ function handout_product(operands, matrix, named) {
   if (c) out.push(heading(left + d.cols * of_n + gap + side, above - 18, `C ${C.rows} × ${C.cols} ${C.format}`), handout_grid(C, c, matrix, left + d.cols * of_n + gap + side, above, of_n, high));
   if (a) out.push(heading(side, above - 18, `A ${A.rows} × ${A.cols} ${A.format}${operands.A.role.includes("packed") ? ", packed" : ""}`), handout_grid(A, a, matrix, side, above, of_a, high));
   if (b) out.push(heading(left, top - 18, `B ${B.rows} × ${B.cols} ${B.format}`), handout_grid(B, b, matrix, left, top, of_n, of_b));
-  else out.push(heading(left, top, "B: in shared memory, behind a descriptor"));
+  else out.push(heading(left, top, "B: in shared memory, read through a descriptor"));
   return { svg: out.join(""), width, height };
 }
 
-/** Draw what a move leaves in registers, a matrix beside the other. */
+/** Draw the registers after a move, the matrices next to each other. */
 function handout_fragment(operand, matrix) {
   const part = handout_part(operand), across = 28 / part.wide, down = 22 / part.tall, [side, top] = [26, 30];
   const name = operand.letter === "R" ? `matrix ${matrix}` : operand.letter === "A" ? "A, before the move" : "A, after it";
@@ -85,7 +85,7 @@ function handout_fragment(operand, matrix) {
     width: side + part.cols * across + 18, height: top + part.rows * down + 14 };
 }
 
-/** All that is drawn, as one SVG; several products, or matrices, two in a line. */
+/** The whole drawing as one SVG; several products, or matrices, two per line. */
 function handout_figure(entry, operands) {
   const blocks = entry.kind === "product"
     ? range(operands.D.layout.matrices).map((matrix) => handout_product(operands, matrix, operands.D.layout.matrices > 1 ? `, product ${matrix}` : ""))
@@ -93,10 +93,10 @@ function handout_figure(entry, operands) {
   const beside = blocks.length > 1 ? 2 : 1, [{ width, height }] = blocks;
   const body = blocks.map((block, i) => `<g transform="translate(${(i % beside) * (width + 14)} ${Math.floor(i / beside) * (height + 8)})">${block.svg}</g>`).join("");
   const whole = [beside * (width + 14) - 14, Math.ceil(blocks.length / beside) * (height + 8) - 8].map(Math.ceil);
-  return { wide: whole[0] > 1.15 * whole[1], svg: `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${whole.join(" ")}" role="img" aria-label="Which lane holds what of ${Object.keys(operands).join(", ")} of ${escape_html(entry.short)}">${body}</svg>` };
+  return { wide: whole[0] > 1.15 * whole[1], svg: `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${whole.join(" ")}" role="img" aria-label="Which lane holds which element of ${Object.keys(operands).join(", ")} of ${escape_html(entry.short)}">${body}</svg>` };
 }
 
-/** The operands with their letters: C and D together where they lie alike. */
+/** The operands by letters: C and D together if their layouts are equal. */
 function distinct_operands(operands) {
   const same = operands.C && operands.C.layout === operands.D.layout;
   return Object.entries(operands).filter(([letter]) => !same || letter !== "C").map(([letter, x]) => [same && letter === "D" ? "C, D" : letter, x]);
@@ -113,22 +113,22 @@ function handout_rules(operands) {
   return lines.length ? `<table><caption class="unseen">Rules</caption><thead><tr><th scope="col"><span class="unseen">operand</span></th><th scope="col">a lane has</th>${names.map((x) => `<th scope="col">${x} =</th>`).join("")}</tr></thead><tbody>${lines.join("")}</tbody></table>` : "";
 }
 
-/** How the sheet is read, and what it leaves out. */
+/** The notes on how to read the sheet, and on what it omits. */
 function handout_notes(entry, chip, operands) {
   const notes = [], held = Object.values(operands).filter((x) => x.layout);
   const boxes = held.map((x) => box_of(x.layout)), packed = held.some((x) => x.layout.packed > 1);
   notes.push("T5 is lane 5 of the warp; a, b, c, d are the registers of the operands, 32 bits each (64 of f64). x[i] is element i of a lane: element e of register r is i = r · (elements in a register) + e.");
-  if (entry.kind === "product" && operands.C.layout === operands.D.layout) notes.push("C has the places of D, in registers c.");
-  if (packed && boxes.some(([tall, wide]) => tall * wide > 1)) notes.push("A box of several elements is one register: they lie in it in the order of their columns (of B: rows, where the box is tall), the first in the lowest bits.");
-  if (held.some((x) => x.layout.lanes > 32)) notes.push("Shown is warp 0 of the warpgroup, rows 0 to 15; warp w has rows 16w to 16w + 15 in the same way. Of C and D the first 16 columns are shown at most: each 8 further columns are the next registers.");
-  if (held.some((x) => x.layout.reads_copies)) notes.push("Where a box names two lanes or more, each of them holds a copy.");
+  if (entry.kind === "product" && operands.C.layout === operands.D.layout) notes.push("C has the layout of D, in registers c.");
+  if (packed && boxes.some(([tall, wide]) => tall * wide > 1)) notes.push("A box of several elements is one register, with the elements in the order of their columns (for B: of their rows, if the box is tall), the first in the lowest bits.");
+  if (held.some((x) => x.layout.lanes > 32)) notes.push("The sheet shows warp 0 of the warpgroup, rows 0 to 15; warp w has rows 16w to 16w + 15 in the same way. At most the first 16 columns of C and D are shown: each 8 further columns are in the next registers.");
+  if (held.some((x) => x.layout.reads_copies)) notes.push("If a box names several lanes, each of them holds a copy.");
   else if (held.some((x) => x.layout.read < x.layout.elements)) notes.push("Further elements of a lane repeat those shown and are not read.");
   const cute = distinct_operands(operands).filter(([, x]) => cute_of(x)[0]).map(([letters, x]) => `${letters} ${cute_of(x)[0]}`);
   if (cute.length) notes.push(`In CuTe's notation, thread and value to the element: ${cute.join("; ")}.`);
   const named = [...machine_of(entry, chip), ...atoms_of(entry)];
   if (named.length) notes.push(`Also called ${named.slice(0, 4).join(", ")}.`);
-  if (entry.metadata) notes.push(`A is sparse, ${entry.metadata[0]}, and packed: metadata says which columns its elements stand for.`);
-  if (entry.scales) notes.push(`A and B have block scales in ${entry.scales[0]}, one for ${entry.scales[2]} neighbours along k, in registers of their own.`);
+  if (entry.metadata) notes.push(`A is sparse, ${entry.metadata[0]}, and packed: metadata gives the columns of its elements.`);
+  if (entry.scales) notes.push(`A and B have block scales in ${entry.scales[0]}, one for ${entry.scales[2]} neighbours along k, in separate registers.`);
   if (entry.kind === "move" && !entry.before) notes.push(`Lane l gives the address of row l % ${entry.rows}${entry.count > 1 ? ` of matrix l / ${entry.rows}` : ""}: 16 bytes.`);
   return notes;
 }
@@ -145,7 +145,7 @@ function handout_of(entry, chip, heading) {
   return { html, wide };
 }
 
-/** The sheet of an instruction whose operands lie in tensor memory. */
+/** The sheet of an instruction with operands in tensor memory. */
 function tensor_handout(entry, chip, heading) {
   const letters = Object.keys(tensor_operands(entry)).filter((x) => x !== "B");
   const figures = letters.map((letter) => `<div class="tensor-sheet">${tensor_figure(entry, letter)}</div>`).join("");
@@ -154,8 +154,8 @@ function tensor_handout(entry, chip, heading) {
   return { wide: false, html: `<header><${heading}>${escape_html(entry.shape)} of ${escape_html(entry.family)}</${heading}><p><code>${escape_html(entry.name)}</code> on ${chip.name} (${chip.generation}) · D = A · B + D</p></header>
     <div class="sheet-figure tensors">${figures}</div>
     <table><caption class="unseen">Rules</caption><tbody>${rules}</tbody></table>
-    <ul><li>D, and C, which it replaces, lie in tensor memory: 128 lanes of 512 columns of 32 bits. A may lie there or in shared memory; B lies in shared memory, behind a descriptor.</li>
-    <li>Columns are counted from where the operand begins. Warp w of a warpgroup reads lanes 32w to 32w + 31; tcgen05.ld.32x32b brings lane 32w + t, column c to thread t, register c.</li></ul>
+    <ul><li>D, and C, which it replaces, are in tensor memory: 128 lanes of 512 columns of 32 bits. A may be in tensor memory or in shared memory; B is in shared memory, read through a descriptor.</li>
+    <li>Columns are counted from the operand's first column. Warp w of a warpgroup reads lanes 32w to 32w + 31; tcgen05.ld.32x32b loads lane 32w + t, column c into register c of thread t.</li></ul>
     <footer>Known from: ${escape_html(source)} (${status}). Written by wmma_emu ${DATA.version}.</footer>` };
 }
 
@@ -165,7 +165,7 @@ function equation_of(entry, operands) {
   return bitwise ? `D = C + number of ones of A ${bitwise} B` : `${several ? "four products " : ""}D = A · B + C${entry.scales ? ", A and B with block scales" : ""}`;
 }
 
-/** Make the sheet as an element, and the paper lie as it does. */
+/** Make the sheet as an element, and set the paper's orientation. */
 function handout_sheet(entry, chip, heading = "h2") {
   const { html, wide } = handout_of(entry, chip, heading);
   at("paper").textContent = `@page { size: ${wide ? "landscape" : "portrait"}; margin: 10mm 11mm; }`;

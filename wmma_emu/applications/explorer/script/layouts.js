@@ -10,7 +10,7 @@ function weigh(number, weights) {
   return total;
 }
 
-/** A layout as it travels, made usable: which element a lane holds at an index, and who holds an element. */
+/** A layout decoded from the page's data: the element that a lane holds at an index, and the lanes that hold an element. */
 class Layout {
   constructor([rows, cols, matrices, bits, elements, read, laneWeights, indexWeights], number) {
     Object.assign(this, { rows, cols, matrices, bits, elements, read, laneWeights, indexWeights, number });
@@ -30,7 +30,7 @@ class Layout {
   register(index) { return Math.floor(index / this.packed); }
   bit(index) { return (index % this.packed) * this.bits; }
 
-  /** Everyone who holds each element, by lowest index and then lane: of each cell, [index, lane] pairs. */
+  /** All holders of each element, by lowest index and then lane: [index, lane] pairs for each cell. */
   get holders() {
     if (!this.known) {
       this.known = Array.from({ length: this.rows * this.cols * this.matrices }, () => []);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Light: what a mark lights in each operand, and how a picture shows it; and the picture as a file.
+// Highlighting: the elements of each operand that a mark selects, their appearance, and the picture as a file.
 
-/** What a mark lights in an operand: tests for lanes, registers, elements and the rows and columns they meet. */
+/** The parts of an operand that a mark highlights: tests for lanes, registers, elements, rows and columns. */
 function light_of(mark, operand, entry) {
   const light = { lane: mark?.lane, cell: null, register: null, index: null, rows: null, cols: null, matrix: 0 };
   if (!mark || !operand.layout) return light;
@@ -40,7 +40,7 @@ const met_cols = (entry, row) => {
   return [first, first + chunk / 2 - 1];
 };
 
-/** Whether a place of an operand is lit: "strong", "lit", "band" or nothing. */
+/** The highlighting of a position of an operand: "strong", "lit", "band" or nothing. */
 function lit(light, layout, { row, col, matrix, tall = 1, wide = 1, holders }) {
   if (light.cell !== null && layout.matrix(light.cell) === matrix) {
     const [r, c] = [layout.row(light.cell), layout.col(light.cell)];
@@ -58,7 +58,7 @@ function lit(light, layout, { row, col, matrix, tall = 1, wide = 1, holders }) {
   return band ? "band" : "";
 }
 
-/** The cells of a drawn picture, ready to be lit. */
+/** The cells of a drawn picture, prepared for highlighting. */
 function cells_of(svg) {
   return [...svg.querySelectorAll(".cell")].map((node) => {
     const data = node.dataset;
@@ -68,7 +68,7 @@ function cells_of(svg) {
   });
 }
 
-/** Light a drawn picture. */
+/** Highlight cells of a drawn picture. */
 function light_figure(drawn, mark, operand, entry) {
   const light = light_of(mark, operand, entry);
   drawn.svg.classList.toggle("marked", Boolean(mark));
@@ -89,7 +89,7 @@ function light_figure(drawn, mark, operand, entry) {
   }
 }
 
-/** The picture as a file: with its styles, those of the night too, its title, and no traces of the page. */
+/** The picture as a file: with its light and dark styles and its title, without attributes of the page. */
 function exported(svg, by_night = true) {
   const copy = svg.cloneNode(true), box = svg.viewBox.baseVal;
   copy.setAttribute("width", box.width);

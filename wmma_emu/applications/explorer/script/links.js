@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The link to the page of what is chosen, where the address of the documentation is known.
+// The link to the documentation of the chosen instruction, if the address of the documentation is known.
 
 const TENSOR_PAGE = "how-to/use-tensor-memory.html";
 const MOVES_PAGE = "how-to/see-who-loads-what.html";

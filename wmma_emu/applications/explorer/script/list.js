@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The list of instructions: it narrows as one types.
+// The list of instructions, filtered while the user types.
 
 const MOST_OPTIONS = 200;
 let options = [], active = -1;
@@ -14,7 +14,7 @@ function open_list(text = at("instruction").value) {
   box.innerHTML = options.map((x, i) => `<div role="option" id="option-${i}" aria-selected="${i === active}" data-at="${i}"${is_on(x, now.chip) ? "" : ' class="elsewhere"'}>
     <code>${escape_html(x.short)}</code> <span>${is_on(x, now.chip) ? x.family : `on ${chips_of(x).map((y) => y.name).join(" ")}`}</span></div>`).join("")
     + (found.length > options.length ? `<div class="rest">and ${found.length - options.length} more: type to narrow</div>` : "")
-    + (found.length ? "" : `<div class="rest">Nothing matches. ${asks_for_place(text) ? "A place is asked in the Find box." : "Try m16n8k16, bf16, half, sparse, ldmatrix."}</div>`);
+    + (found.length ? "" : `<div class="rest">Nothing matches. ${asks_for_place(text) ? "Ask for a position in the Find box." : "Try m16n8k16, bf16, half, sparse, ldmatrix."}</div>`);
   box.hidden = false;
   at("instruction").setAttribute("aria-expanded", "true");
   mark_option(active);
@@ -67,7 +67,7 @@ function watch_list() {
     const node = event.target.closest("[data-at]");
     if (node) take(options[Number(node.dataset.at)]);
   });
-  /** Take what was typed if it is one instruction; else keep it, and say why nothing was chosen. */
+  /** Choose the typed instruction if it is unique; else keep the text, and show why nothing was chosen. */
   function leave(text) {
     if (!text || text === now.entry.short) return show_name();
     const named = entry_named(text.toLowerCase()), found = named ? [named] : asks_for_place(text) ? [] : find_entries(text, now.chip);
@@ -75,7 +75,7 @@ function watch_list() {
     if (found.length === 1 || here.length === 1) return take(found.length === 1 ? found[0] : here[0]);
     const why = asks_for_place(text) ? "asks for a place: type it into Find"
       : found.length ? `matches ${found.length} instructions: choose one` : "matches no instruction";
-    notice(`“${cut(text)}” ${why}; shown is still ${now.entry.short}.`);
+    notice(`“${cut(text)}” ${why}; ${now.entry.short} is still shown.`);
     input.setAttribute("aria-invalid", "true");
   }
   function take(entry) {

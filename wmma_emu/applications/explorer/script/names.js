@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Other names of instructions: machine code, CuTe's atoms, fragments of mma.h. They are data; here they are looked up.
+// Other names of instructions: machine code, CuTe's atoms, fragments of mma.h. They are data; this file looks them up.
 
 const LOOKS = { machine: new RegExp(DATA.names.patterns.machine, "i"), atom: new RegExp(DATA.names.patterns.atom, "i"), fragment: new RegExp(DATA.names.patterns.fragment, "is") };
 
@@ -13,7 +13,7 @@ function machine_groups(entry) {
 
 const machine_of = (entry, chip) => machine_groups(entry).find(([mask]) => (mask >> chip.bit) & 1)?.[1] ?? [];
 
-/** CuTe's atoms of an instruction. */
+/** The CuTe atoms of an instruction. */
 function atoms_of(entry) {
   return entry.kind === "product" ? DATA.names.cute[DATA.names.of[ENTRIES.indexOf(entry)][0]].map((x) => own_shape(entry, x)) : [];
 }
@@ -21,7 +21,7 @@ function atoms_of(entry) {
 const uncounted = (name) => name.replace(/^\d+x /, "");
 
 let known_machine = null;
-/** Every machine instruction in capitals: the entries that become it, with chips and how many it takes. */
+/** Every machine instruction in capitals: the entries that compile to it, with chips and the number of steps. */
 function machine_uses() {
   if (known_machine) return known_machine;
   known_machine = new Map();
@@ -35,19 +35,19 @@ function machine_uses() {
   return known_machine;
 }
 
-/** Entries of a machine instruction; modifiers that the tables have none of, such as .reuse, may follow its name. */
+/** Entries of a machine instruction; modifiers that are not in the tables, such as .reuse, may follow its name. */
 function named_by_machine(text, chip) {
   const uses = machine_uses(), [typed] = text.toUpperCase().match(LOOKS.machine), words = typed.split(".");
   const beginning = (name) => [...uses.keys()].filter((x) => x.startsWith(name)).sort((a, b) => Number(b.startsWith(`${name}.`)) - Number(a.startsWith(`${name}.`)));
   while (words.length > 2 && !uses.has(words.join(".")) && !beginning(words.join(".")).length) words.pop();
   const wanted = words.join("."), names = uses.has(wanted) ? [wanted] : beginning(wanted);
-  if (!names.length) throw new Misread(`No instruction becomes ${cut(typed)} on any chip. Machine instructions are named like HMMA.16816.F32.`);
+  if (!names.length) throw new Misread(`No instruction compiles to ${cut(typed)} on any chip. Machine instructions have names such as HMMA.16816.F32.`);
   const there = (mask) => (mask >> chip.bit) & 1;
   const found = names.flatMap((name) => uses.get(name));
   found.sort((a, b) => Number(a.several) - Number(b.several) || Number(there(b.mask)) - Number(there(a.mask)) || Number(b.entry.family === "mma.sync") - Number(a.entry.family === "mma.sync"));
   const entries = [...new Set(found.map((x) => x.entry))], [first] = found;
   const on = there(first.mask) ? chip : CHIPS.find((x) => (first.mask >> x.bit) & 1);
-  return { entries, chip: on, note: `On ${on.name} ${first.entry.short} becomes ${first.name}.${entries.length > 1 ? ` So ${entries.length === 2 ? "does another" : `do ${entries.length - 1} others`}, some in several steps.` : ""}` };
+  return { entries, chip: on, note: `On ${on.name} ${first.entry.short} compiles to ${first.name}.${entries.length > 1 ? ` So ${entries.length === 2 ? "does another" : `do ${entries.length - 1} others`}, some in several steps.` : ""}` };
 }
 
 /** An atom's name in capitals, without namespaces and wrappers, and its template arguments. */
@@ -115,10 +115,10 @@ function named_by_fragment(text) {
   const name = [use, ...given.slice(1, 4), format, use === "accumulator" ? null : usual].filter(Boolean).join();
   const found = DATA.names.fragments[name];
   if (!found) throw new Misread(`mma.h has no ${cut(text)}: no fragment ${use} of m${given[1]}n${given[2]}k${given[3]} in ${cut(given[4])}.`);
-  return { entries: [entry_named(found)], letter: { matrix_a: "A", matrix_b: "B", accumulator: "D" }[use], note: use === "accumulator" ? "An accumulator is C and D: both lie alike." : "" };
+  return { entries: [entry_named(found)], letter: { matrix_a: "A", matrix_b: "B", accumulator: "D" }[use], note: use === "accumulator" ? "An accumulator is C and D, which have the same layout." : "" };
 }
 
-/** What a text names in machine code, as an atom or as a fragment: { entries, note, letter, chip }; null where it is none. */
+/** The entries that a string names as machine code, an atom or a fragment: { entries, note, letter, chip }; or null. */
 function named_otherwise(text, chip) {
   if (LOOKS.fragment.test(text)) return named_by_fragment(text);
   if (LOOKS.atom.test(text.trim())) return named_by_atom(text);

@@ -9,7 +9,7 @@ async function copy_text(text, said) {
     area.value = text;
     document.body.append(area);
     area.select();
-    document.execCommand("copy");  // where a page from a file may not use the clipboard
+    document.execCommand("copy");  // pages opened from a file cannot use the clipboard API
     area.remove();
   }
   toast(said);
@@ -25,12 +25,12 @@ function toast(text) {
   toasted = setTimeout(() => node.remove(), 2000);
 }
 
-/** Show questions that are answered; a press asks one. */
+/** Show example questions; a click asks one. */
 function show_help() {
   pin(null);
   const box = at("answer");
   box.setAttribute("aria-live", "polite");
-  box.innerHTML = `<p class="head">Ask for a lane, a register, an element or a place of a matrix; of which instruction and on which chip, where others are meant. For example:</p>
+  box.innerHTML = `<p class="head">Ask for a lane, a register, an element or a position in a matrix; add the instruction and the chip if others are meant. For example:</p>
     <p>${EXAMPLES.map((x) => `<button type="button" class="try">${escape_html(x)}</button>`).join(" ")}</p>`;
   place_answer(true);
 }
@@ -64,7 +64,7 @@ function ask(text) {
   }
 }
 
-/** What the arrangement of the pictures depends on. */
+/** The values on which the arrangement of the pictures depends. */
 const arrangement = () => [480, 620, 901, 1181, 1440, 1800].map((width) => innerWidth < width).join();
 
 function start() {
@@ -112,7 +112,7 @@ function start() {
     }
   });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", light);
-  // Whatever is seen, what is printed is the handout.
+  // The handout is printed, whatever view is shown.
   const print_handout = () => handout_panel(at("view-handout"), now.entry, now.chip);
   addEventListener("beforeprint", print_handout);
   matchMedia("print").addEventListener("change", (event) => { if (event.matches) print_handout(); });
@@ -124,7 +124,7 @@ function start() {
   });
 }
 
-// For those who want the numbers rather than the pictures, and for tests.
+// The numbers behind the pictures, for users' scripts and for tests.
 globalThis.explorer = { DATA, ENTRIES, BY_NAME, CHIP_BY_NAME, operands_of, search, find_entries, named_otherwise, entry_named, read_question, EMPTY_WORDS, EXAMPLES, tensor_places, tensor_thread, tensor_columns, TENSOR_LOADS, machine_of, atoms_of, tile_place, tile_holders, tile_value, CHIPS, now, Misread, address_of, plans_for, metadata_place, formulas_of, source_of, page_path,
   state: () => ({ ...now, chip: now.chip.name, entry: now.entry.name }), marked: () => Object.fromEntries(Object.entries(maps).map(([x, map]) => [x, map.lit])) };
 start();

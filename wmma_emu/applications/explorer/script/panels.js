@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What stands beside the pictures: formulas, loads by ldmatrix, metadata of sparse operands.
+// The other views: formulas, loads by ldmatrix, metadata of sparse operands.
 
 /** The formulas of an operand: lines, and sources in C and Python under its name. */
 function formulas_of(operand) {
@@ -9,7 +9,7 @@ function formulas_of(operand) {
   return { lines, c: named(c, operand, "// "), python: named(python, operand, "# ") };
 }
 
-/** Put the operand's name and who says so into a source, where the data leave them open. */
+/** Insert the operand's name and the source of the layout into a function's source. */
 function named(text, operand, comment) {
   const [source, status] = operand.source;
   const said = `${status[0].toUpperCase()}${status.slice(1)}; source: ${source}.`;
@@ -35,8 +35,8 @@ function formulas_panel(into, operand, language, turn) {
   const found = formulas_of(operand);
   into.replaceChildren();
   if (!found) {
-    into.append(make("p", { class: "quiet" }, operand.layout ? "This fragment has no formulas here; the pictures show all of it."
-      : `${operand.letter} lies in shared memory: no lane holds it, and a descriptor says how it lies.`));
+    into.append(make("p", { class: "quiet" }, operand.layout ? "The page has no formulas of this fragment; the pictures show all of it."
+      : `${operand.letter} is in shared memory: no lane holds it, and a descriptor defines its layout.`));
     return;
   }
   into.append(make("h2", {}, `Formulas of ${operand.letter}`), make("p", { class: "quiet" },
@@ -63,13 +63,13 @@ function formulas_panel(into, operand, language, turn) {
 const stored_name = (operand, plan) => `${operand.letter} stored by ${plan[0] === "row" ? "rows" : "columns"}`;
 const place_name = (letter, row, col) => `${letter}[${row}][${col}]`;
 
-/** The move that a plan of an operand takes, on a chip that has it. */
+/** The move of an operand's plan, on a chip that supports it. */
 function move_of(plan, family, chip) {
   const entry = BY_NAME.get(`${family}.sync.aligned.m8n8.x${plan[3]}${plan[1] ? ".trans" : ""}.shared.b16`);
   return entry && is_on(entry, chip) ? entry : null;
 }
 
-/** What holds for the addresses of lanes that give no row, in a move on the chip that is shown; "" where there are none. */
+/** A sentence on the addresses of lanes without a row, in a move on the shown chip; "" if there are none. */
 function unread_addresses(move, chip = now.chip) {
   const read = move.count * move.rows;
   if (read >= 32) return "";
@@ -95,7 +95,7 @@ function plans_for(operand) {
 /** How an operand of a product is loaded (and D stored) by moves of matrices. */
 function loads_panel(into, operands, chip, go) {
   into.replaceChildren(make("h2", {}, "Loading with ldmatrix"), make("p", { class: "quiet" },
-    "Each lane gives the address of 16 bytes of the tile, and the matrices land in the registers as the product wants them. The tile lies in shared memory as it is named; rows need not follow each other."));
+    "Each lane gives the address of 16 bytes of the tile, and the matrices are loaded into the registers in the order that the product requires. The tile is in shared memory in the named order; rows need not be contiguous."));
   const cards = make("div", { class: "cards" });
   for (const operand of Object.values(operands)) {
     const family = operand.letter === "D" ? "stmatrix" : "ldmatrix";
@@ -106,7 +106,7 @@ function loads_panel(into, operands, chip, go) {
     }
   }
   if (cards.childElementCount) into.append(cards);
-  else into.append(make("p", {}, `No ldmatrix of ${chip.name} fills these fragments as they are.`));
+  else into.append(make("p", {}, `No ldmatrix of ${chip.name} fills these fragments without further shuffles.`));
 }
 
 const COUNTS = { 1: "one register", 2: "two registers", 4: "four registers" };
@@ -136,7 +136,7 @@ function load_card(operand, plan, move, go) {
   return card;
 }
 
-/** Which operands of which products a move feeds: distinct ones, by what the tile and the fragment are. */
+/** The operands of products that a move loads, without duplicates of the tile and the fragment. */
 function feeds_of(move, chip) {
   const family = move.family === "stmatrix" ? "stmatrix" : "ldmatrix";
   const found = new Map();
@@ -184,7 +184,7 @@ function feeds_panel(into, move, chip, chosen, turn, go) {
 /** "2 of 4 are kept" where the manual writes 2:4. */
 const kept_of = (granularity) => `${granularity.replace(":", " of ")} ${granularity.startsWith("1:") ? "is" : "are"} kept`;
 
-/** Lane and nibble that speak of a chunk of a row. */
+/** The lane and the nibble that describe a chunk of a row. */
 function metadata_place(metadata, row, chunk, selector) {
   const [, , , , step, laneRow, laneChunk, nibbleRow, nibbleChunk] = metadata;
   return [weigh(row, laneRow) + weigh(chunk, laneChunk) + step * selector, weigh(row, nibbleRow) + weigh(chunk, nibbleChunk)];
@@ -208,7 +208,7 @@ function metadata_panel(into, entry, selector, turn) {
   into.append(bar, make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Metadata table" },
     `<table class="metadata"><caption class="unseen">Lane and nibble by row and columns, selector ${selector}</caption><thead><tr><th scope="col">columns</th>${head}</tr></thead><tbody>${body}</tbody></table>`));
   const binary = (x) => x.toString(2).padStart(4, "0");
-  into.append(make("h3", {}, "Nibbles that are legal"), make("p", {},
+  into.append(make("h3", {}, "Legal nibbles"), make("p", {},
     legal.map(([nibble, columns]) => `<span class="nibble"><code>${binary(nibble)}</code> keeps ${columns.length > 1 ? "columns" : "column"} ${columns.join(", ")}</span>`).join(" ")));
 }
 

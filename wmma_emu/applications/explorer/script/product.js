@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// All operands at once, as they multiply: A left of D, B above D, C beside it; small, on canvases.
+// All operands at once: A left of D, B above D, C at the right or below; small, on canvases.
 
 const MAP_SIZES = { k: 136, m: 200, n: 190, cell: 12 };
 
-/** How large the cells of the four are, along m, n and k; and whether C stands below D. */
+/** The sizes of the cells along m, n and k, and whether C is below D. */
 function scales(operands) {
   const { A, B, D } = operands;
   const wider = innerWidth >= 1800 ? 1.5 : innerWidth > 1180 && innerWidth < 1440 ? 0.82 : 1;
@@ -13,7 +13,7 @@ function scales(operands) {
     n: fit(D.cols > 32 ? 256 : 90, D.cols), below };
 }
 
-/** A small map of an operand: what is where by colour of lane, lit like the pictures. */
+/** A small map of an operand, coloured by lane, highlighted like the pictures. */
 class OperandMap {
   constructor(canvas, operand, entry, across, down) {
     Object.assign(this, { canvas, operand, entry, across, down });
@@ -58,7 +58,7 @@ class OperandMap {
     });
   }
 
-  /** A thin line within a place: light colours alone do not stand out. */
+  /** A thin outline within a cell: light colours alone are hard to see. */
   line(place, colour) {
     const [x, y, width, height] = this.box(place);
     this.pen.strokeStyle = colour;
@@ -66,7 +66,7 @@ class OperandMap {
     this.pen.strokeRect(x + 0.5, y + 0.5, width - 1, height - 1);
   }
 
-  /** Draw, with what a mark lights. */
+  /** Draw the map with the highlighting of a mark. */
   draw(mark) {
     const { pen, operand, entry } = this;
     pen.clearRect(0, 0, this.width, this.height);
@@ -148,7 +148,7 @@ function draw_product(into, operands, entry, chosen, choose) {
     } else {
       const note = document.createElement("p");
       note.className = "absent";
-      note.textContent = "in shared memory, behind a descriptor";
+      note.textContent = "in shared memory, read through a descriptor";
       cell.append(note);
     }
     return cell;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Questions: what is typed into the find box becomes a mark.
+// Questions: the text in the Find box is parsed into a mark.
 //
-// A mark says what is lit: { letter, kind, ... } with kind "element" (cell, index, lane), "lane" (lane), "register"
+// A mark selects what is highlighted: { letter, kind, ... } with kind "element" (cell, index, lane), "lane" (lane), "register"
 // (register, lane or none) or "index" (index).
 
 class Misread extends Error {}
 
-/** A whole number as it was typed: one that JavaScript's numbers do not have stays exact. */
+/** A typed integer; one beyond JavaScript's exact integers stays exact. */
 const integer = (digits) => (Number.isSafeInteger(Number(digits)) ? Number(digits) : BigInt(digits));
 
 const NUMBERS = String.raw`\s*(\d+)\s*`;
@@ -27,13 +27,13 @@ const WORDS = [
   ["letter", /\b(?:operand\s+)?([abcdr])\b/i],
 ];
 
-const FORM = "Ask for a place, and say of which instruction and on which chip where others are meant: "
+const FORM = "Ask for a position, and add the instruction and the chip if others are meant: "
   + "T5, a1, x3, (9, 3), C[1][12] of wmma m16n16k16 on sm_70.";
 
 const NUMBERED = /^(?:cta|tid|lanes?|threads?|warp|register|reg|row|col|column|matrix|product|element|index|bits?)$/i;
 const PLACE_WORD = /^(?:(?:cta|tid|lane|thread|warp|register|reg|row|col|column|matrix|product|element|index|bits?|[xtli])[:=]?\[?\d+\]?|[abcdr]\d*:?|m?\d*[(\[].*[)\]]|s?[abcdr][(\[].*[)\]])$/i;
 
-/** Part a question into its place and the rest, which names an instruction: "C[1][12] of wmma m16n16k16". */
+/** Split a question into its position and the rest, which names an instruction: "C[1][12] of wmma m16n16k16". */
 function parted(text) {
   const tokens = without_english(text.trim().replace(/[?!.;,]+$/, ""))
     .replace(/\b([abcdmr])\s+(?=[(\[])/gi, "$1").replace(/\]\s+\[/g, "][").replace(/\b(ldmatrix|stmatrix)\s+(x[124])\b/gi, "$1.$2")
@@ -66,7 +66,7 @@ function parted_chip(text) {
 
 /** Read a question.
  *
- * context: { entry, chip, letter }. Returns { entry, chip, letter, mark, place, note }; throws Misread with what is legal. */
+ * context: { entry, chip, letter }. Returns { entry, chip, letter, mark, place, note }; throws Misread with the legal values. */
 function read_question(text, context) {
   const whole = text.trim().replace(/\s+/g, " ");
   if (CUTE_TEXT.test(whole)) return find_cute(whole, context);
@@ -79,9 +79,9 @@ function read_question(text, context) {
     letter = named[2] ?? letter;
     if (!on && named[3]) wanted = named[3];
   }
-  if (!place && !rest && !on) throw new Misread(`“${cut(whole)}” says no place. ${FORM}`);
+  if (!place && !rest && !on) throw new Misread(`“${cut(whole)}” does not name a position. ${FORM}`);
   if (on && !is_on(entry, on))
-    throw new Misread(`${on.name} has no ${entry.short}; it is on ${chips_of(entry).map((x) => x.name).join(", ")}.`);
+    throw new Misread(`${on.name} does not support ${entry.short}; the chips that do are ${chips_of(entry).map((x) => x.name).join(", ")}.`);
   if (entry.kind === "tensor" && entry !== context.entry) letter = "D";
   const chip = chip_for(entry, wanted);
   if (!place) return { entry, chip, letter, mark: null, place, note };
@@ -91,17 +91,17 @@ function read_question(text, context) {
   return { entry, chip, ...found, place, note: [note, found.note].filter(Boolean).join(" ") };
 }
 
-/** A line of disassembly without the registers that it names. */
+/** A line of disassembly without its registers. */
 const without_registers = (text) => text.replace(/^\s*(?:\/\*[0-9a-f]+\*\/\s*)?/i, "").replace(/\b(\w?\w?MMA[.\w]*)\s+R\d+\b.*$/i, "$1");
 
-/** A place that is no lane's register: in tensor memory, of a block scale, in a tile of several warps; null for others. */
+/** A position that is not a lane's register: in tensor memory, of a block scale, in a tile of several warps; else null. */
 function read_spot(place, entry, letter, tab, rest) {
   if (entry.kind === "tensor") return read_tensor_spot(place, entry, letter);
   if (/^s[ab]\s*[(\[]/i.test(place)) return read_scale_spot(place, entry);
   return tab === "tile" && !rest && can_tile(entry) ? read_tile_spot(place, entry, letter) : null;
 }
 
-/** The instruction that a question names, and what to say where several are meant. */
+/** The instruction that a question names, and a note if several match. */
 function instruction_of(query, place, chip, whole) {
   const other = named_otherwise(query, chip);
   if (other) return [other.entries[0], other.note, other.letter, other.chip];
@@ -111,7 +111,7 @@ function instruction_of(query, place, chip, whole) {
   if (!found.length && !place) found = searched(query = named);
   if (!found.length) {
     throw new Misread(place ? `No instruction matches “${cut(query)}”, in “${cut(whole)}”. ${FORM}`
-      : `“${cut(whole)}” says no place. ${FORM}`);
+      : `“${cut(whole)}” does not name a position. ${FORM}`);
   }
   const [entry] = found, here = found.filter((x) => is_on(x, chip)).length || found.length;
   const exact = [entry.name, entry.short].includes(query.toLowerCase());
@@ -125,7 +125,7 @@ function read_mark(question, entry, letter, operands, bare) {
     if (given && !/[mr]/i.test(given) && letter !== given.toUpperCase())
       throw new Misread(`${entry.short} has no operand ${given.toUpperCase()}; it has ${Object.keys(operands).join(", ")}.`);
     const operand = operands[letter];
-    if (!operand.layout) throw new Misread(`${letter} of ${entry.short} lies in shared memory: no lane holds it.`);
+    if (!operand.layout) throw new Misread(`${letter} of ${entry.short} is in shared memory: no lane holds it.`);
     return operand;
   };
   const place = read_place(question);
@@ -159,9 +159,9 @@ function element_mark(operand, { row, col, matrix = 0 }, entry, hint) {
     if (value < count) return;
     const whose = operand.letter !== "R" ? `${operand.letter} of ${entry.short}` : name === "matrix" ? entry.short : `A matrix of ${entry.short}`;
     const whole = packed && name === "column" && value < entry.k
-      ? ` Columns of a sparse A are counted packed: column ${value} of the whole A, where metadata keeps it, is ${packed_places(entry, row, value)}.` : "";
+      ? ` Columns of a sparse A are counted in the packed matrix: column ${value} of the whole A, if metadata keeps it, is ${packed_places(entry, row, value)}.` : "";
     throw new Misread(`${whose} has ${plural(count, name, name === "matrix" ? "matrices" : undefined)}: there is no ${name} ${cut(String(value))}; `
-      + `legal ${count > 1 ? `are 0 to ${count - 1}` : "is 0"}.${whole || hint}`);
+      + `legal ${count > 1 ? `values are 0 to ${count - 1}` : "is only 0"}.${whole || hint}`);
   };
   within("matrix", matrix, layout.matrices);
   within("row", row, layout.rows);
@@ -194,25 +194,25 @@ function read_words(question) {
   if (said.named && said.register === undefined) said.register = said.named[1];
   const left = rest.trim();
   if (left || (!Object.keys(said).length))
-    throw new Misread(`“${cut(left || question)}” says no place${left && left !== question ? `, in “${cut(question)}”` : ""}. ${FORM}`);
+    throw new Misread(`“${cut(left || question)}” does not name a position${left && left !== question ? `, in “${cut(question)}”` : ""}. ${FORM}`);
   return said;
 }
 
-/** Make the lane of the thread of a block that is said, and say which it is; a block counts its threads along x first. */
+/** Replace a thread of a block by its lane, and return a note that names it; a block counts its threads along x first. */
 function thread_note(layout, said) {
   const { tid } = said, group = layout.lanes > 32 ? "warpgroup" : "warp";
-  if (said.lane !== undefined || said.warp !== undefined) throw new Misread("threadIdx.x says which warp and lane; say it, or them.");
-  if (tid > 1023) throw new Misread(`There is no threadIdx.x = ${cut(String(tid))}: a block has at most 1024 threads; legal are 0 to 1023.`);
+  if (said.lane !== undefined || said.warp !== undefined) throw new Misread("threadIdx.x determines warp and lane; give either threadIdx.x or these.");
+  if (tid > 1023) throw new Misread(`There is no threadIdx.x = ${cut(String(tid))}: a block has at most 1024 threads; legal values are 0 to 1023.`);
   said.lane = tid % layout.lanes;
   const lane = layout.lanes > 32 ? `thread ${said.lane} of warpgroup` : `lane ${said.lane} of warp`;
-  return `threadIdx.x = ${tid} is ${lane} ${Math.floor(tid / layout.lanes)} of a block whose threads lie along x; every ${group} holds alike.`;
+  return `threadIdx.x = ${tid} is ${lane} ${Math.floor(tid / layout.lanes)} of a block whose threads are numbered along x; every ${group} has the same layout.`;
 }
 
 function words_mark(operand, said, question) {
   const layout = operand.layout;
   const legal = (what, value, count, of) => {
     if (value !== undefined && value >= count)
-      throw new Misread(`There is no ${what} ${cut(String(value))}: ${of}; legal ${count > 1 ? `are 0 to ${count - 1}` : "is 0"}.`);
+      throw new Misread(`There is no ${what} ${cut(String(value))}: ${of}; legal ${count > 1 ? `values are 0 to ${count - 1}` : "is only 0"}.`);
   };
   let { lane, register, index } = said;
   if (said.warp !== undefined) {
@@ -222,17 +222,17 @@ function words_mark(operand, said, question) {
   }
   const letter = operand.letter;
   legal("lane", lane, layout.lanes, layout.lanes > 32 ? "a warpgroup has 128 threads" : "a warp has 32 lanes");
-  legal("register", register, layout.registers, `${letter} has ${plural(layout.registers, "register")} a lane`);
-  legal("element x", index, layout.elements, `${letter} has ${plural(layout.elements, "element")} a lane`);
+  legal("register", register, layout.registers, `${letter} has ${plural(layout.registers, "register")} per lane`);
+  legal("element x", index, layout.elements, `${letter} has ${plural(layout.elements, "element")} per lane`);
   legal("bit", said.bit, layout.registerBits, `a register has ${layout.registerBits} bits`);
   if (said.bit !== undefined && register !== undefined)
     index = register * layout.packed + Math.floor(said.bit / layout.bits);
   if (register !== undefined && index !== undefined && layout.register(index) !== register)
-    throw new Misread(`x[${index}] is in register ${operand.register}${layout.register(index)}, not in ${operand.register}${register}; say one of them.`);
+    throw new Misread(`x[${index}] is in register ${operand.register}${layout.register(index)}, not in ${operand.register}${register}; give only one of them.`);
   if (lane !== undefined && index !== undefined) return mark_of_holder(operand, index, lane);
   if (index !== undefined) return { letter, kind: "index", index };
   if (register !== undefined) return { letter, kind: "register", register, ...(lane === undefined ? {} : { lane }) };
   if (lane !== undefined) return { letter, kind: "lane", lane };
   if (said.letter) return null;
-  throw new Misread(`“${question}” names no lane, register or element.`);
+  throw new Misread(`“${question}” does not name a lane, register or element.`);
 }

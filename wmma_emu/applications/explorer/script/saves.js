@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Pictures as files: SVG, PNG, and TikZ for LaTeX.
 
-/** Hand a file to the browser, to be saved. */
+/** Let the browser save a file. */
 function save_file(name, blob) {
   const link = make("a", { download: name.replace(/[:]+/g, "-") });
   link.href = URL.createObjectURL(blob);
@@ -30,7 +30,7 @@ async function save_png(id) {
 const TEX = { "\\": "\\textbackslash{}", "→": "$\\to$", "–": "--", "·": "$\\cdot$", _: "\\_", "&": "\\&", "%": "\\%", "#": "\\#" };
 const tex = (text) => text.replace(/[\\→–·_&%#]/g, (x) => TEX[x]);
 
-/** A drawn picture as TikZ, whole as a document: its cells, with their lane's colour, and its texts. */
+/** A drawn picture as a whole TikZ document: its cells in the colours of their lanes, and its labels. */
 function tikz_of(svg, title) {
   const colours = [], out = [];
   const colour = (hex) => {

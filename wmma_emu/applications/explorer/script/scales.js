@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: MIT
-// Block scales: which byte of which lane's register scales which row of A, or column of B, over which part of k.
+// Block scales: the lane and byte of the scale of each row of A, or column of B, and block of k.
 
-/** Lane and byte of a scale: of a row of A or a column of B, and a block of k. */
+/** The lane and byte of the scale of a row of A or a column of B, and a block of k. */
 function scale_place(scales, letter, line, block, thread, byte) {
   const [, , , , a, b] = scales;
   const [, , step, lanes] = letter === "A" ? a : b;
   return [weigh(line, lanes) + step * thread, byte + block];
 }
 
-/** Which scale is an element's, in a sentence; columns of a sparse A are those of the whole A. */
+/** A sentence that names the scale of an element; columns of a sparse A are columns of the whole A. */
 function say_scale(entry, letter, row, col) {
   if (!entry.scales) return "";
   const [, , block] = entry.scales, k = letter === "B" ? row : entry.metadata ? 2 * col : col;
   const first = Math.floor(k / block) * block;
-  return letter === "A" ? ` Its scale is that of row ${row} and columns ${upto(first, block)}${entry.metadata ? " of the whole A" : ""}.`
-    : ` Its scale is that of rows ${upto(first, block)} and column ${col}.`;
+  return letter === "A" ? ` Its scale applies to row ${row} and columns ${upto(first, block)}${entry.metadata ? " of the whole A" : ""}.`
+    : ` Its scale applies to rows ${upto(first, block)} and column ${col}.`;
 }
 
-/** Read thread-id and byte-id, of A and of B, from an address; 0 where it says nothing legal. */
+/** Parse thread-id and byte-id, of A and of B, from an address; 0 if a value is missing or illegal. */
 function scale_selectors(text, scales) {
   const said = text.split("-").map(Number);
   if (!scales || said.length !== 4) return [0, 0, 0, 0];
@@ -26,7 +26,7 @@ function scale_selectors(text, scales) {
   return legal.map((values, i) => (values.includes(said[i]) ? said[i] : 0));
 }
 
-/** Read "SA[9][1]": a row of A, or "SB[0][5]": a column of B, and a part of k. */
+/** Parse "SA[9][1]", a row of A, or "SB[0][5]", a column of B, and a block of k. */
 function read_scale_spot(text, entry) {
   if (!entry.scales) {
     const chips = CHIPS.filter((chip) => ENTRIES.some((x) => x.scales && is_on(x, chip))).map((x) => x.name).join(" and ");
@@ -36,7 +36,7 @@ function read_scale_spot(text, entry) {
   const [, count, , , [rows], [cols]] = entry.scales, of_a = letter.toUpperCase() === "A";
   const [line, block] = of_a ? [row, col] : [col, row];
   const within = (what, value, most) => {
-    if (value >= most) throw new Misread(`scale_${letter.toUpperCase()} of ${entry.short} has ${plural(most, what)}: there is no ${what} ${cut(String(value))}; legal ${most > 1 ? `are 0 to ${most - 1}` : "is 0"}.`);
+    if (value >= most) throw new Misread(`scale_${letter.toUpperCase()} of ${entry.short} has ${plural(most, what)}: there is no ${what} ${cut(String(value))}; legal ${most > 1 ? `values are 0 to ${most - 1}` : "is only 0"}.`);
   };
   within(of_a ? "row" : "column", line, of_a ? rows : cols);
   within(of_a ? "column" : "row", block, count);

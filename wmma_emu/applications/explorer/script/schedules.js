@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Step by step: how a product comes about in machine instructions, where that is known.
+// Step by step: the machine instructions of a product, if they are known.
 
 const SCHEDULES = DATA.schedules;
 
@@ -12,7 +12,7 @@ function unspanned(spans) {
 
 /** The schedule of an instruction on a chip, as objects; null where it is one machine instruction, or not known.
  *
- * Of several compilers' sequences it is the named one, or else the newest. */
+ * If several compilers' sequences are known, it is the named one, or else the newest. */
 function schedule_of(entry, chip, wanted) {
   const groups = entry.kind === "product" ? SCHEDULES.of[ENTRIES.indexOf(entry)] : null;
   const there = (groups ?? []).filter(([mask]) => (mask >> chip.bit) & 1);
@@ -46,10 +46,10 @@ const register_names = (letter, held) => (held ? spans(held.registers).replace(/
 
 const ORDINALS = ["first", "second"];
 
-/** What a step adds to and what it writes: registers of C or D, or sums beside them that become D in the end. */
+/** The registers that a step adds to and writes: C or D, or separate sums that become D at the end. */
 function sums_names(schedule, step) {
   const { finish } = schedule;
-  const each = finish === "add_c" || finish === "add_sums_and_c";  // each step then has sums of its own
+  const each = finish === "add_c" || finish === "add_sums_and_c";  // each step then has its own sums
   const name = each ? ORDINALS[step.number] : finish === "none" ? "d" : "sums";
   const before = each ? ORDINALS[step.number - 1] : name;
   const converted = finish === "none" && step.set === null && schedule.entry.formats[3] !== schedule.sums ? ` as ${schedule.sums}` : "";
@@ -124,7 +124,7 @@ function schedule_panel(into, schedule, chosen, turn, lower) {
 
 const part_colour = (part) => (part.threadgroup === null ? lane_colour(2) : lane_colour(4 * part.threadgroup + 2));
 
-/** Draw A, B and D of a step: what is read, what is made, and how much of each element of D is there so far. */
+/** Draw A, B and D of a step: the blocks read and written, and the terms added to each element of D so far. */
 function schedule_figure(schedule, number) {
   const [m, n, terms] = schedule.shape;
   const { steps } = schedule, step = steps[number], { writes } = sums_names(schedule, step);
@@ -187,7 +187,7 @@ function parts_table(schedule, step) {
     <td>${register_names("a", part.a)}</td><td>${register_names("b", part.b)}${part.b && several && part.b_threadgroup !== null && part.b_threadgroup !== part.threadgroup ? ` of threadgroup ${part.b_threadgroup}` : ""}</td>
     <td>${adds(part)}</td><td>${writes(part)}</td></tr>`).join("");
   const box = make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Registers of the instruction" });
-  box.innerHTML = `<table class="parts"><caption class="unseen">Who does what in this instruction</caption><thead><tr>${several ? '<th scope="col">who</th>' : ""}<th scope="col">lanes</th><th scope="col">rows of D</th><th scope="col">columns</th>`
+  box.innerHTML = `<table class="parts"><caption class="unseen">The blocks of each threadgroup in this instruction</caption><thead><tr>${several ? '<th scope="col">threadgroup</th>' : ""}<th scope="col">lanes</th><th scope="col">rows of D</th><th scope="col">columns</th>`
     + `<th scope="col">reads of A</th><th scope="col">of B</th><th scope="col">adds to</th><th scope="col">writes</th></tr></thead><tbody>${lines}</tbody></table>`;
   return box;
 }

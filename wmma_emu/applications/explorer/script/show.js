@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
-// Showing what is chosen: lists, tabs, facts, pictures, and the light on them.
+// The display of the chosen instruction: lists, tabs, facts, pictures, and highlighting.
 
 function say(text) { at("said").textContent = text; }
 
-/** Say what is shown instead of what was asked for, where it is seen and where it is heard; or let go of it. */
+/** Show a notice, also to screen readers, when something else is shown than was requested; or clear it. */
 function notice(text) {
   at("notice").textContent = text;
   at("notice").hidden = !text;
   if (text) say(text);
 }
 
-/** Show everything anew. */
+/** Redraw everything. */
 function show() {
   hovered = null;
   show_choice();
@@ -43,7 +43,7 @@ function show_choice() {
   show_examples();
 }
 
-/** Offer questions that what is chosen has an answer to. */
+/** Suggest questions that the chosen instruction can answer. */
 function show_examples() {
   const { layout, register } = operand_now();
   const buttons = document.querySelectorAll(".try");
@@ -58,7 +58,7 @@ function show_examples() {
   document.querySelectorAll(".try").forEach((button, i) => { if (i < texts.length) button.textContent = texts[i]; });
 }
 
-/** Fill the lists of families, shapes and types with what the others leave. */
+/** Fill the lists of families, shapes and types with the options that match the others. */
 function show_facets() {
   const chosen = facets();
   for (const [name, all] of FACETS) {
@@ -171,7 +171,7 @@ function show_overview() {
   }
   if (entry.before) {
     at("product").className = "";
-    at("product").replaceChildren(operand_bar(), make("p", { class: "quiet" }, "A is held in a before the move, and its transpose in d after it: what was row r, column c is row c, column r of what d holds."));
+    at("product").replaceChildren(operand_bar(), make("p", { class: "quiet" }, "Register a holds A before the move, and register d holds its transpose after it: row r, column c becomes row c, column r."));
   }
   show_facts();
 }
@@ -186,13 +186,13 @@ function show_facts() {
     facts.push(["addresses", `lane <i>l</i> gives row <code>l % ${entry.rows}</code>${entry.count > 1 ? ` of matrix <code>l / ${entry.rows}</code>` : ""}${unread_addresses(entry) && `.${unread_addresses(entry)}`}`]);
   if (layout) {
     facts.push(["a lane", `${plural(layout.elements, "element")}, ${plural(layout.registers, "register")} of ${layout.registerBits} bits${layout.packed > 1 ? `, ${layout.packed} in each, lowest bits first` : ""}`]);
-    if (is_padded(operand)) facts.push(["each value", `is ${operand.width} bits of its byte, ${bits_name(operand, 0, entry)} of the first; the others do not count`]);
+    if (is_padded(operand)) facts.push(["each value", `is ${operand.width} bits of its byte, ${bits_name(operand, 0, entry)} of the first; the other bits are ignored`]);
     if (entry.scales && "AB".includes(operand.letter))
       facts.push(["scales", `${plural(entry.scales[1], "scale")} of ${entry.scales[0]} for each ${operand.letter === "A" ? "row" : "column"}, one for ${entry.scales[2]} neighbours along k, in another register: <button type="button" id="to-scales">Block scales</button>`]);
     if (layout.reads_copies) facts.push(["copies", `${layout.holders[0].length} lanes hold each element; each copy is read for another block of D`]);
     else if (layout.read < layout.elements) facts.push(["copies", `x[${layout.read}] to x[${layout.elements - 1}] repeat the ones before and are not read`]);
   } else facts.push(["a lane", "nothing: the instruction reads B from shared memory"]);
-  if (entry.family.startsWith("wgmma") && operand.letter === "A") facts.push(["note", "A may lie in shared memory instead; this is A in registers"]);
+  if (entry.family.startsWith("wgmma") && operand.letter === "A") facts.push(["note", "A may be in shared memory instead; this view shows A in registers"]);
   if (entry.family.startsWith("wgmma") && "CD".includes(operand.letter)) facts.push(["note", "C and D are the same registers: the instruction adds to them"]);
   const lines = layout && formulas_of(operand)?.lines;
   if (lines) facts.push(["row", `<code>${escape_html(lines.row)}</code>`], ["col", `<code>${escape_html(lines.col)}</code>`], ["lane", `<code>${escape_html(lines.lane)}</code>`], ["index", `<code>${escape_html(lines.index)}</code>`]);
@@ -210,7 +210,7 @@ function show_facts() {
 
 const entry_title = (operand) => (!operand.matrix && !now.entry.before ? `Matrix ${operand.letter}` : `Matrix A ${operand.matrix ? "after" : "before"}`);
 
-/** Draw the pictures where they are not what should be seen; returns whether anything was drawn. */
+/** Redraw the pictures that are outdated; returns whether anything was drawn. */
 function draw_pictures() {
   const operand = operand_now(), { layout } = operand;
   const wanted = `${now.entry.name} ${now.chip.name} ${now.letter} ${now.warp} ${now.part}`;
@@ -219,7 +219,7 @@ function draw_pictures() {
   at("windows").replaceChildren(...(innerWidth < 1181 && now.entry.kind === "product" ? [operand_bar()] : []));
   drawn = { what: wanted };
   if (!layout) {
-    at("windows").append(make("p", { class: "note" }, `<b>B lies in shared memory.</b> ${escape_html(now.entry.short)} reads its ${operand.rows} × ${operand.cols} elements of ${operand.format} through a 64-bit matrix descriptor; no register of any lane holds them. Choose A, C or D.`));
+    at("windows").append(make("p", { class: "note" }, `<b>B is in shared memory.</b> ${escape_html(now.entry.short)} reads its ${operand.rows} × ${operand.cols} elements of ${operand.format} through a 64-bit matrix descriptor; no register of any lane holds them. Choose A, C or D.`));
     return true;
   }
   const view = window_of(layout, now.warp, now.part);
@@ -237,7 +237,7 @@ function draw_pictures() {
   return true;
 }
 
-/** Draw both pictures as large as lets them stand beside each other; where they cannot, each as wide as the room, and on a narrow screen as it is. */
+/** Scale both pictures to fit next to each other; if that is impossible, each to the available width, and unscaled on a narrow screen. */
 function fit_pictures() {
   if (!drawn.matrix) return;
   const pictures = ["matrix", "registers"].map((id) => drawn[id].svg), beside = 24;
@@ -272,7 +272,7 @@ function show_windows(layout, view) {
   if (view.parts > 1) add("Columns", "part", view.parts, (x) => upto(32 * x, Math.min(32, layout.cols - 32 * x)));
 }
 
-/** Light what is pinned, or else what is under the pointer, everywhere; and answer. */
+/** Highlight the pinned mark, or else the mark under the pointer, everywhere; and show the answer. */
 function light() {
   const mark = now.mark ?? hovered;
   for (const map of Object.values(maps)) map.draw(mark);
@@ -289,25 +289,25 @@ function light() {
     const { head, more } = answer(mark, now.entry, now.chip, operands);
     const note = asked?.mark === now.mark && now.mark ? asked.note : "";
     box.innerHTML = `<p class="head">${head}</p>${more}${note && `<p class="quiet">${escape_html(note)}</p>`}`;
-  } else box.innerHTML = `<p class="quiet">Point at a cell, or ask. A click holds the answer.</p>`;
+  } else box.innerHTML = `<p class="quiet">Point at a cell, or ask. A click pins the answer.</p>`;
   place_answer(Boolean(now.mark || now.spot));
 }
 
-/** Answer what is asked of tensor memory, of a block scale, or of a tile of several warps. */
+/** Answer a question about tensor memory, a block scale, or a tile of several warps. */
 function spot_answer() {
   if (now.entry.kind === "tensor") return tensor_answer(read_tensor_spot(now.spot, now.entry, now.letter), now.entry, now.chip, now.load);
   if (/^scale/.test(now.spot)) return scale_answer(read_scale_spot(now.spot, now.entry), now.entry, now.chip, now.scales);
   return tile_answer(read_tile_spot(now.spot, now.entry, now.letter), now.entry, now.chip, operands, now.warps, now.repeats);
 }
 
-/** Show a place that is no lane's register. */
+/** Show a position that is not a lane's register. */
 function show_spot(text, letter = now.letter) {
   Object.assign(now, { spot: text, mark: null, letter });
   keep();
   show();
 }
 
-/** Answer what was pointed at in a picture. */
+/** Answer for the cell under the pointer. */
 function ask_here(text) {
   const spot = read_spot(text.replace(/^scale_/, "S"), now.entry, now.letter, now.tab, "");
   const { scrollY } = window;

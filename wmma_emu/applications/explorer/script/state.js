@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is chosen and pinned, in the address: a link opens the same view, and the browser's history goes through it.
+// The choices and the pinned mark in the address: a link opens the same view, and the browser's history works.
 
 const at = (id) => document.getElementById(id);
 document.head.append(make("style", {}, FIGURE_STYLE));
@@ -36,7 +36,7 @@ function fragment() {
   return `#${said.toString().replaceAll("%3A", ":")}`;
 }
 
-/** Read the state from a fragment; what it does not say, or says wrongly, is as at the beginning. */
+/** Parse the state from a fragment; missing or illegal parts have their initial values. */
 function read_fragment(text) {
   const said = new URLSearchParams(text.replace(/^#/, ""));
   const given = (name, count) => {
@@ -52,7 +52,7 @@ function read_fragment(text) {
   if (asked !== null && !entry) wrong = `${cut(asked)}, which this page does not know`;
   else if (on !== null && !chip) wrong = `the chip ${cut(on)}, which this page does not know`;
   else if (chip && chip !== now.chip) wrong = `${now.entry.short} on ${chip.name}, which has no such instruction`;
-  notice(wrong && `The link asks for ${wrong}; shown is ${now.entry.short} on ${now.chip.name}.`);
+  notice(wrong && `The link asks for ${wrong}; ${now.entry.short} on ${now.chip.name} is shown.`);
   operands = operands_of(now.entry, now.chip);
   now.letter = Object.hasOwn(operands, said.get("op")) ? said.get("op") : Object.keys(operands)[0];
   now.tab = said.get("view") ?? "layout";
@@ -79,10 +79,10 @@ function read_fragment(text) {
   now.part = number("part", 64);
   if (!said.has("warp") && !said.has("part")) show_mark_in_window();
   if (!wrong && !now.mark && ["lane", "x", "reg"].some((x) => said.has(x)))
-    notice(`The link asks for a place that ${letter} of ${now.entry.short} on ${now.chip.name} has not; nothing is pinned.`);
+    notice(`The link asks for a position that ${letter} of ${now.entry.short} on ${now.chip.name} does not have; nothing is pinned.`);
 }
 
-/** The place that a link asks for, where there is one. */
+/** The position that a link asks for, if any. */
 function spot_given(text) {
   if (!text) return "";
   try {
@@ -91,12 +91,12 @@ function spot_given(text) {
     return spot?.text ?? "";
   } catch (error) {
     if (!(error instanceof Misread)) throw error;
-    notice(`The link asks for a place that is not there. ${error.message}`);
+    notice(`The link asks for a position that does not exist. ${error.message}`);
     return "";
   }
 }
 
-/** Keep the address in step with the state: as a new entry of the history, or in place of the last. */
+/** Update the address with the state: as a new entry of the history, or replacing the last. */
 function keep(how = "push") {
   const text = fragment();
   if (text === location.hash) return;

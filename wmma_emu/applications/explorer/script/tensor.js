@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// tcgen05.mma: which there are, and where their operands lie in tensor memory.
+// tcgen05.mma: its instructions, and the addresses of their operands in tensor memory.
 
 const PATHS = DATA.paths.map(([letter, rows, group, parts, half]) => ({ letter, rows, group, parts, half }));
 const TENSOR = DATA.tensor.map(([prefix, m, k, ns, d, held, scale, vector, sparsity, chips, path, sources]) =>
@@ -13,7 +13,7 @@ function tensor_entry(row, n, a, b) {
     formats: [row.d, a, b, row.d], type: a, chips: row.chips, row, path: row.path, stored: {}, metadata: null, scales: null };
 }
 
-/** What is listed of each row: its largest n, and the same format for A and for B. */
+/** The listed instruction of each row: with the largest n, and one format for A and B. */
 function listed_tensor_entries() {
   const usual = (row) => Number(row.m !== 128);
   return [...TENSOR].sort((a, b) => usual(a) - usual(b)).flatMap((row) => row.held.map(([format]) => tensor_entry(row, row.ns.at(-1), format, format)));
@@ -21,7 +21,7 @@ function listed_tensor_entries() {
 
 const MADE = new Map();
 
-/** The entry of a whole name, of any legal n and formats; what has one value only may be left out of the name. */
+/** The entry of a whole name, of any legal n and formats; parts with only one legal value are optional in the name. */
 function named_tensor_entry(name) {
   const found = name?.match(TENSOR_NAME);
   if (!found) return undefined;
@@ -36,7 +36,7 @@ function named_tensor_entry(name) {
   return MADE.get(made.name);
 }
 
-/** The sizes that a word says: { m, n, k }, of which m and k may be left out. */
+/** The sizes that a word names: { m, n, k }, with optional m and k. */
 function sizes_in(word) {
   const found = word.match(/^(?:m(\d+))?n(\d+)(?:k(\d+))?$/);
   return found && { m: found[1] && Number(found[1]), n: Number(found[2]), k: found[3] && Number(found[3]) };
@@ -48,7 +48,7 @@ function has_size(entry, word) {
   return Boolean(size) && [undefined, entry.m].includes(size.m) && entry.row.ns.includes(size.n) && [undefined, entry.k].includes(size.k);
 }
 
-/** An entry at the size that words say. */
+/** An entry at the size that words name. */
 function sized(entry, words) {
   const size = entry.kind === "tensor" ? words.flatMap((x) => x.split(/[.:]+/)).map(sizes_in).find(Boolean) : null;
   return size && size.n !== entry.n ? named_tensor_entry(tensor_entry(entry.row, size.n, entry.formats[1], entry.formats[2]).name) ?? entry : entry;
@@ -69,7 +69,7 @@ function tensor_source(entry, operand) {
   return DATA.sources[number ?? entry.row.sources[0]];
 }
 
-/** Every place of an element: { cta, lane, column, bit, bits }; null where it lies in shared memory. */
+/** All addresses of an element: { cta, lane, column, bit, bits }; null if it is in shared memory. */
 function tensor_places(entry, letter, row, col) {
   const { path, row: held } = entry, own = row % path.rows, cta = Math.floor(row / path.rows);
   const lane_of = (r, part) => (path.half ? 32 * Math.floor(r / 16) + (r % 16) : r + path.rows * part);
@@ -90,7 +90,7 @@ function tensor_places(entry, letter, row, col) {
   return null;
 }
 
-/** Elements of an operand that lie in a word of tensor memory, or in all of them: [row, col] of each. */
+/** The elements of an operand in one word of tensor memory, or in all: [row, col] of each. */
 function tensor_elements(entry, letter, cta, lane, column) {
   const { rows, cols } = tensor_operands(entry)[letter], found = [];
   for (let row = 0; row < rows; row++)
@@ -106,18 +106,18 @@ function tensor_columns(entry, letter) {
   return 1 + Math.max(...tensor_places(entry, letter, ...last).map((x) => x.column));
 }
 
-// --- who loads it --------------------------------------------------------------------------------
+// --- the loading threads --------------------------------------------------------------------------------
 
 const TENSOR_LOADS = Object.fromEntries(DATA.tensor_loads.map(([name, coded, source, status]) => [name, { name, layout: new Layout(coded, -1), source, status }]));
 
-/** Which thread of four warps gets a word, in which register, by a load of a shape. */
+/** The thread of four warps, and its register, that receives a word by a load of a shape. */
 function tensor_thread({ lane, column }, { layout }) {
   const warp = lane >> 5, half = layout.rows === 16 ? (lane >> 4) & 1 : 0, first = column - (column % layout.cols);
   const [[register, thread]] = layout.holders[layout.number_of(lane % layout.rows, column % layout.cols)];
   return { warp, thread, register, address: [32 * warp + 16 * half, first] };
 }
 
-/** Which word of tensor memory a thread of four warps gets in a register, by a load of a shape at an address's column 0. */
+/** The word of tensor memory that a thread of four warps receives in a register, by a load of a shape at column 0. */
 function tensor_word(thread, register, half, { layout }) {
   const cell = layout.cell(register, thread % 32);
   return { lane: 32 * (thread >> 5) + 16 * half + layout.row(cell), column: layout.col(cell) };
@@ -127,11 +127,11 @@ function tensor_word(thread, register, half, { layout }) {
 
 const TENSOR_FORM = "Ask for an element, D[20][40], A[3][5], scale_A[40][1]; for a word of tensor memory, lane 84 column 8, on the second of two CTAs cta 1 lane 84 column 8; or for a thread's register, T84 r8.";
 
-/** Read what is asked of tensor memory: a spot that `tensor_answer` answers. */
+/** Parse a question about tensor memory: a position for `tensor_answer`. */
 function read_tensor_spot(text, entry, letter) {
   const operands = tensor_operands(entry);
   const within = (what, value, count) => {
-    if (value >= count) throw new Misread(`There is no ${what} ${cut(String(value))} here; legal ${count > 1 ? `are 0 to ${count - 1}` : "is 0"}.`);
+    if (value >= count) throw new Misread(`There is no ${what} ${cut(String(value))} here; legal ${count > 1 ? `values are 0 to ${count - 1}` : "is only 0"}.`);
     return Number(value);
   };
   let found = text.match(/^(?:cta\s*[:=]?\s*(\d+)\s*,?\s*)?(?:lane|row of tensor memory)\s*[:=]?\s*(\d+)\s*,?\s*(?:and\s+)?col(?:umn)?\s*[:=]?\s*(\d+)$/i);
@@ -147,15 +147,15 @@ function read_tensor_spot(text, entry, letter) {
     return { kind: "thread", letter: "D", thread, register, text: `T${thread} r${register}` };
   }
   const place = read_place(text.replace(/^scales?[_ ]?(?:of\s+)?([ab])/i, "s$1").replace(/^s([ab])/i, "$1"));
-  if (!place || place.matrix !== undefined) throw new Misread(`“${cut(text)}” says no place in tensor memory. ${TENSOR_FORM}`);
+  if (!place || place.matrix !== undefined) throw new Misread(`“${cut(text)}” does not name a position in tensor memory. ${TENSOR_FORM}`);
   const of_scales = /^s(?:cales?[_ ]?(?:of\s+)?)?[ab]/i.test(text);
   const named = place.letter ? (of_scales ? `S${place.letter.toUpperCase()}` : place.letter.toUpperCase()) : Object.hasOwn(operands, letter) ? letter : "D";
   const which = named === "C" ? "D" : named;
-  if (!operands[which]) throw new Misread(`${entry.short} has no ${tensor_name(which)}${of_scales && entry.row.scale ? " whose place is known: of k = 96 only figures show it" : ""}; it has ${Object.keys(operands).map(tensor_name).join(", ")}.`);
-  if (which === "B") throw new Misread(`B of tcgen05.mma always lies in shared memory, behind a descriptor; D${operands.SA ? ", A and the scales lie" : " and A lie"} in tensor memory.`);
+  if (!operands[which]) throw new Misread(`${entry.short} has no ${tensor_name(which)}${of_scales && entry.row.scale ? " whose address is known: for k = 96 it appears only in figures of the manual" : ""}; it has ${Object.keys(operands).map(tensor_name).join(", ")}.`);
+  if (which === "B") throw new Misread(`B of tcgen05.mma is always in shared memory, read through a descriptor; D${operands.SA ? ", A and the scales are" : " and A are"} in tensor memory.`);
   const { rows, cols } = operands[which];
   const whose = (what, value, count) => {
-    if (value >= count) throw new Misread(`${tensor_name(which)} of ${entry.shape} has ${plural(count, what)}: there is no ${what} ${cut(String(value))}; legal ${count > 1 ? `are 0 to ${count - 1}` : "is 0"}.`);
+    if (value >= count) throw new Misread(`${tensor_name(which)} of ${entry.shape} has ${plural(count, what)}: there is no ${what} ${cut(String(value))}; legal ${count > 1 ? `values are 0 to ${count - 1}` : "is only 0"}.`);
     return Number(value);
   };
   const [row, col] = [whose("row", place.row, rows), whose("column", place.col, cols)];
@@ -164,10 +164,10 @@ function read_tensor_spot(text, entry, letter) {
 
 const tensor_place_name = (entry, { cta, lane, column }) => `${entry.path.group > 1 ? `${strong(`CTA ${cta}`)}, ` : ""}${strong(`lane ${lane}`)}, ${strong(`column ${column}`)}`;
 
-/** Say who loads a word, in the shape that is chosen. */
+/** Name the thread that loads a word, in the chosen shape. */
 function say_tensor_thread(place, load) {
   const { warp, thread, register, address } = tensor_thread(place, load);
-  return `<p><code>tcgen05.ld.${load.name}</code> of warp ${warp}, at lane ${address[0]}, column ${address[1]}, brings it to ${strong(`lane ${thread}`)} of the warp (thread ${32 * warp + thread} of four warps), register ${strong(`r${register}`)}.</p>`;
+  return `<p><code>tcgen05.ld.${load.name}</code> of warp ${warp}, at lane ${address[0]}, column ${address[1]}, loads it into ${strong(`lane ${thread}`)} of the warp (thread ${32 * warp + thread} of four warps), register ${strong(`r${register}`)}.</p>`;
 }
 
 function tensor_answer(spot, entry, chip, shape) {
@@ -177,26 +177,26 @@ function tensor_answer(spot, entry, chip, shape) {
     const places = (load.layout.rows === 16 ? [0, 1] : [0]).map((half) => tensor_word(spot.thread, spot.register, half, load));
     const lines = places.map((place) => {
       const [held] = place.column < tensor_columns(entry, "D") ? tensor_elements(entry, "D", 0, place.lane, place.column) : [];
-      return `<p>From lane ${32 * (place.lane >> 5) + (load.layout.rows === 16 ? 16 * ((place.lane >> 4) & 1) : 0)}, column 0: lane ${place.lane}, column ${place.column} of tensor memory, ${held ? `which holds ${strong(`D[${held[0]}][${held[1]}]`)}` : "which holds no element of D"}.</p>`;
+      return `<p>From lane ${32 * (place.lane >> 5) + (load.layout.rows === 16 ? 16 * ((place.lane >> 4) & 1) : 0)}, column 0: lane ${place.lane}, column ${place.column} of tensor memory, ${held ? `which holds ${strong(`D[${held[0]}][${held[1]}]`)}` : "which does not hold an element of D"}.</p>`;
     });
-    return { head: `${strong(`Thread ${spot.thread}`)} (warp ${spot.thread >> 5}, lane ${spot.thread % 32}) gets in register ${strong(`r${spot.register}`)} by <code>tcgen05.ld.${load.name}</code>, ${of}:`, more: lines.join(""), places: places.map((x) => ({ ...x, cta: 0 })) };
+    return { head: `${strong(`Thread ${spot.thread}`)} (warp ${spot.thread >> 5}, lane ${spot.thread % 32}) receives in register ${strong(`r${spot.register}`)} by <code>tcgen05.ld.${load.name}</code>, ${of}:`, more: lines.join(""), places: places.map((x) => ({ ...x, cta: 0 })) };
   }
   if (spot.kind === "word") {
     const found = tensor_elements(entry, spot.letter, spot.cta, spot.lane, spot.column), name = tensor_name(spot.letter);
     const place = { cta: spot.cta, lane: spot.lane, column: spot.column };
     const listed = found.slice(0, 8).map(([row, col]) => strong(`${name}[${row}][${col}]`)).join(", ");
-    return { head: `${tensor_place_name(entry, place)} of tensor memory, counted from where ${name} begins, holds ${found.length ? listed : `no element of ${name}`} ${of}.`,
+    return { head: `${tensor_place_name(entry, place)} of tensor memory, counted from the first column of ${name}, holds ${found.length ? listed : `no element of ${name}`} ${of}.`,
       more: /^S/.test(spot.letter) ? "" : say_tensor_thread(place, load), places: [place], elements: found };
   }
   const places = tensor_places(entry, spot.letter, spot.row, spot.col), [first] = places, { bit, bits } = first;
   const copies = places.length > 1 ? `<p>${plural(places.length, "copy", "copies")}: ${entry.path.group > 1 ? places.map((x) => `CTA ${x.cta} lane ${x.lane}`).join(", ") : `lanes ${places.map((x) => x.lane).join(", ")}`}, in the same column.</p>` : "";
   return { head: `${strong(spot.text)} ${of} is in ${tensor_place_name(entry, first)} of tensor memory, ${strong(`bits ${upto(bit, bits)}`)}.`,
-    more: `<p>Columns are counted from where ${tensor_name(spot.letter)} begins.</p>${copies}${/^S/.test(spot.letter) ? "" : say_tensor_thread(first, load)}`, places, elements: [[spot.row, spot.col]] };
+    more: `<p>Columns are counted from the first column of ${tensor_name(spot.letter)}.</p>${copies}${/^S/.test(spot.letter) ? "" : say_tensor_thread(first, load)}`, places, elements: [[spot.row, spot.col]] };
 }
 
 // --- pictures ------------------------------------------------------------------------------------
 
-/** Blocks of an operand that lie together: its rows and columns, and where these are in tensor memory. */
+/** Contiguous blocks of an operand: rows and columns, and their addresses in tensor memory. */
 function tensor_blocks(entry, letter) {
   const { rows, cols } = tensor_operands(entry)[letter], { path } = entry, blocks = [];
   const width = entry.n / path.parts, tall = path.half ? 16 : 32;
@@ -212,10 +212,10 @@ function tensor_blocks(entry, letter) {
   return blocks;
 }
 
-/** Colours tell the warps that read the lanes apart; of scales, the columns. */
+/** Colours distinguish the warps that read the lanes; for scales, the columns. */
 const block_colour = (block, letter) => lane_colour((8 * (/^S/.test(letter) ? block.places[0].column : block.places[0].lane >> 5) + 2) % 32);
 
-/** Draw an operand's blocks, and beside them tensor memory with the same blocks; and what is asked for, in both. */
+/** Draw an operand's blocks, tensor memory with the same blocks, and the requested element in both. */
 function tensor_figure(entry, letter, found = null) {
   const { rows, cols } = tensor_operands(entry)[letter], blocks = tensor_blocks(entry, letter), columns = tensor_columns(entry, letter);
   const name = tensor_name(letter), out = [];
@@ -248,7 +248,7 @@ function tensor_figure(entry, letter, found = null) {
   for (const [row, col] of found?.elements ?? []) mark(left + col * across, top + row * down, across, down, "matrix");
   for (const { cta, lane, column } of found?.places ?? []) if (column < columns) mark(of_memory + column * held, top + cta * (128 * high + 46) + lane * high, held, high, "memory");
   const size = [of_memory + Math.max(columns * held, 190) + 10, Math.max(top + rows * down, top + entry.path.group * (128 * high + 46) - 36) + 10].map(Math.ceil);
-  return `<svg xmlns="http://www.w3.org/2000/svg" class="figure tensor" width="${size[0]}" height="${size[1]}" viewBox="0 0 ${size.join(" ")}" role="img" aria-label="Where ${name} of ${escape_html(entry.short)} lies in tensor memory">${out.join("")}</svg>`;
+  return `<svg xmlns="http://www.w3.org/2000/svg" class="figure tensor" width="${size[0]}" height="${size[1]}" viewBox="0 0 ${size.join(" ")}" role="img" aria-label="The addresses of ${name} of ${escape_html(entry.short)} in tensor memory">${out.join("")}</svg>`;
 }
 
 /** The rule of an operand, in lines. */
@@ -297,12 +297,12 @@ function tensor_panel(into, entry, chip, letter, shape, spot, turn, choose, ask_
   const rules = tensor_rules(entry, shown).map(([name, text]) => `<div><dt>${name}</dt><dd><code>${escape_html(text)}</code></dd></div>`).join("");
   const load = TENSOR_LOADS[shape] ?? TENSOR_LOADS["32x32b"];
   into.replaceChildren(make("h2", {}, "Tensor memory"), make("p", { class: "quiet" },
-    `D, and C, which it replaces, lie in tensor memory: 128 lanes of 512 columns of 32 bits. A may lie there too, or in shared memory as B does. ${entry.row.scale ? "The block scales lie there. " : ""}${entry.path.group > 1 ? "Two CTAs work together, each with half of the rows of D. " : ""}Warp w of a warpgroup reads lanes 32w to 32w + 31. Data path ${entry.path.letter}.`),
+    `D, and C, which it replaces, are in tensor memory: 128 lanes of 512 columns of 32 bits. A may be in tensor memory too, or in shared memory like B. ${entry.row.scale ? "The block scales are in tensor memory. " : ""}${entry.path.group > 1 ? "Two CTAs work together, each with half of the rows of D. " : ""}Warp w of a warpgroup reads lanes 32w to 32w + 31. Data path ${entry.path.letter}.`),
     bar("Operand", "tensor-operand", Object.keys(operands).filter((x) => x !== "B"), shown, tensor_name, (x) => turn("letter", x)),
     sizes, bar("Loaded by tcgen05.ld", "tensor-load", Object.keys(TENSOR_LOADS), load.name, (x) => `.${x}`, (x) => turn("load", x)));
   const beside = make("div", { class: "beside" });
   const said = make("div", { class: "rules" });
-  said.append(make("h3", {}, `Where ${tensor_name(shown)} lies`), make("dl", { class: "formulas" }, rules), make("p", { class: "quiet" }, `Known from: <span class="status ${status}">${status}</span> ${escape_html(source)}. Of the load: <span class="status ${load.status}">${load.status}</span> ${escape_html(load.source)}.`));
+  said.append(make("h3", {}, `The addresses of ${tensor_name(shown)}`), make("dl", { class: "formulas" }, rules), make("p", { class: "quiet" }, `Known from: <span class="status ${status}">${status}</span> ${escape_html(source)}. The load: <span class="status ${load.status}">${load.status}</span> ${escape_html(load.source)}.`));
   beside.append(figure, said);
   into.append(beside);
 }

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: MIT
-// A tile that several warps multiply: which warp, lane and register hold an element of it.
+// A tile that several warps multiply: the warp, lane and register of each element.
 //
-// Warps are numbered along m first, and stand beside each other; where a warp makes several products, the tile of all
+// Warps are numbered along m first, and are adjacent; if a warp computes several products, the tile of all
 // warps is repeated, along m and along n. That is CuTe's TiledMMA<Atom, Layout<Shape<M, N, _1>>> without a permutation.
 
 const TILE_WARPS = ["1x1", "2x1", "1x2", "2x2", "4x1", "1x4", "4x2", "2x4", "4x4", "8x1"];
 const TILE_REPEATS = ["1x1", "2x1", "1x2", "2x2", "1x4", "2x4", "4x2", "4x4"];
 const pair_of = (text) => text.split("x").map(Number);
 
-/** Whether tiles are made of an instruction: of one warp, and of one product. */
+/** Whether an instruction can be tiled: it must be of one warp, and of one product. */
 const can_tile = (entry) => entry.kind === "product" && !entry.family.startsWith("wgmma") && Object.values(operands_of(entry, chips_of(entry)[0])).every((x) => x.layout?.matrices === 1);
 
-/** Rows and columns of an operand's tile, and how many products lie along each. */
+/** The rows and columns of an operand's tile, and the number of products along each. */
 function tile_size(operand, warps, repeats) {
   const [along_m, along_n] = pair_of(warps).map((x, i) => x * pair_of(repeats)[i]), { letter, layout } = operand;
   const down = letter === "B" ? 1 : along_m, across = letter === "A" ? 1 : along_n;
   return { rows: layout.rows * down, cols: layout.cols * across, down, across };
 }
 
-/** Warps that hold a block of an operand, and which of their products it belongs to: [i, j], null where it is in all. */
+/** The warps that hold a block of an operand, and its products: [i, j], null for all. */
 function tile_block(letter, block_row, block_col, warps) {
   const [wide_m, wide_n] = pair_of(warps);
   const m = letter === "B" ? null : block_row, n = letter === "A" ? null : block_col;
@@ -27,7 +27,7 @@ function tile_block(letter, block_row, block_col, warps) {
     product: [m === null ? null : Math.floor(m / wide_m), n === null ? null : Math.floor(n / wide_n)] };
 }
 
-/** Where an element of the tile is: the warps that hold it, its place in their operand, and the products. */
+/** The position of an element of the tile: the warps that hold it, its index in their operand, and the products. */
 function tile_place(operand, warps, row, col) {
   const { letter, layout } = operand, cell = layout.number_of(row % layout.rows, col % layout.cols);
   return { ...tile_block(letter, Math.floor(row / layout.rows), Math.floor(col / layout.cols), warps), cell, holders: layout.holders[cell] };
@@ -42,11 +42,11 @@ function tile_holders(operand, warps, repeats, warp, lane, index) {
   return found;
 }
 
-/** Read what is asked of the tile. */
+/** Parse a question about the tile. */
 function read_tile_spot(text, entry, letter) {
   const all = operands_of(entry, now.chip), [wide_m, wide_n] = pair_of(now.warps);
   const legal = (what, value, count) => {
-    if (value >= count) throw new Misread(`There is no ${what} ${cut(String(value))} here; legal ${count > 1 ? `are 0 to ${count - 1}` : "is 0"}.`);
+    if (value >= count) throw new Misread(`There is no ${what} ${cut(String(value))} here; legal ${count > 1 ? `values are 0 to ${count - 1}` : "is only 0"}.`);
     return Number(value);
   };
   const held = text.match(/^([abcd])?\s*:?\s*warp\s*[:=]?\s*(\d+)\s*,?\s*(?:lane|thread|t|l)\s*[:=]?\s*(\d+)\s*,?\s*(?:x|element|index)\s*[:=]?\s*\[?\s*(\d+)\s*\]?(?:\s*,?\s*(?:of\s+)?([abcd]))?$/i);
@@ -61,7 +61,7 @@ function read_tile_spot(text, entry, letter) {
   if (!operand || place.matrix !== undefined) return null;
   const { rows, cols } = tile_size(operand, now.warps, now.repeats);
   const within = (what, value, count) => {
-    if (value >= count) throw new Misread(`The tile of ${which} has ${plural(count, what)}: there is no ${what} ${cut(String(value))}; legal are 0 to ${count - 1}. More warps, or more products a warp, make it larger.`);
+    if (value >= count) throw new Misread(`The tile of ${which} has ${plural(count, what)}: there is no ${what} ${cut(String(value))}; legal values are 0 to ${count - 1}. More warps, or more products a warp, make it larger.`);
     return Number(value);
   };
   const [row, col] = [within("row", place.row, rows), within("column", place.col, cols)];
@@ -74,12 +74,12 @@ function tile_value(operand, repeats, [i, j], index) {
   return block * operand.layout.elements + index;
 }
 
-/** The products of a warp that an element belongs to, in words. */
+/** A sentence on the products of a warp that an element belongs to. */
 function product_name(operand, [i, j], repeats, index) {
   if (repeats === "1x1") return "";
   const value = tile_value(operand, repeats, [i, j], index);
   const all = ` Of all elements that the lane holds of ${operand.letter}, it is number ${strong(String(value))}, in register ${strong(operand.register + operand.layout.register(value))}.`;
-  if (i === null) return ` It is B of the products in column ${j} of the warp's.${all}`;
+  if (i === null) return ` It is B of the products in column ${j} of the warp's products.${all}`;
   return j === null ? ` It is A of the products in row ${i} of the warp's.${all}` : ` It belongs to product (${i}, ${j}) of the warp's.${all}`;
 }
 
@@ -94,7 +94,7 @@ function tile_answer(spot, entry, chip, operands, warps, repeats) {
   const place = `register ${strong(operand.register + operand.layout.register(index))}, ${strong(bits_name(operand, index, entry))}`;
   const lanes = [...new Set(holders.map((x) => x[1]))];
   return { head: `${strong(spot.text)} ${of} is element ${strong(`x[${index}]`)} of ${strong(`lane ${lane} of warp${holding.length > 1 ? "s" : ""} ${spans(holding)}`)} (${place}).`,
-    more: `<p>There it is ${short_name(operand, cell)}${lanes.length > 1 ? `, of which lanes ${spans(lanes.sort((a, b) => a - b))} have copies` : ""}.${product_name(operand, product, repeats, index)} Thread ${holding.length > 1 ? "numbers" : "number"} in the block, if it has no other warps: ${holding.map((warp) => 32 * warp + lane).join(", ")}.</p>` };
+    more: `<p>There it is ${short_name(operand, cell)}${lanes.length > 1 ? `, copies of which are in lanes ${spans(lanes.sort((a, b) => a - b))}` : ""}.${product_name(operand, product, repeats, index)} Thread ${holding.length > 1 ? "numbers" : "number"} in the block, if it has no other warps: ${holding.map((warp) => 32 * warp + lane).join(", ")}.</p>` };
 }
 
 const warp_colour = (warp) => lane_colour((4 * warp + 2 * (warp >> 3)) % 32);
@@ -150,8 +150,8 @@ function tile_panel(into, entry, operands, letter, warps, repeats, spot, turn, a
     ask_spot(`${node.dataset.letter}[${Number(node.dataset.row) * layout.rows + Math.floor(y * layout.rows)}][${Number(node.dataset.col) * layout.cols + Math.floor(x * layout.cols)}]`);
   });
   into.replaceChildren(make("h2", {}, `A tile of ${rows} × ${cols}, by ${plural(count, "warp")}`), make("p", { class: "quiet" },
-    "Warps are numbered along m first. The warps of a row read the same rows of A, those of a column the same columns of B. With several products a warp, the tile of all warps is repeated, as CuTe's TiledMMA does without a permutation. "
+    "Warps are numbered along m first. The warps of a row read the same rows of A, those of a column the same columns of B. With several products a warp, the tile of all warps is repeated, as by CuTe's TiledMMA without a permutation. "
     + "Point at a place, or ask: D[20][12], A[17][3], warp 1 lane 5 x2."),
     bar("Warps along m × n", "warps", TILE_WARPS, warps), bar("Products a warp", "repeats", TILE_REPEATS, repeats), figure,
-    make("p", { class: "quiet" }, "Where an element is within its product, and why that is known, the other views say."));
+    make("p", { class: "quiet" }, "The other views show the position of an element within its product, and the sources."));
 }

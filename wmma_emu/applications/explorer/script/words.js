@@ -21,13 +21,13 @@ function element_name(operand, cell) {
   return short_name(operand, cell) + (several ? ` of product ${layout.matrix(cell)}` : "");
 }
 
-/** The same without the product that it belongs to. */
+/** Name an element without its product. */
 function short_name(operand, cell) {
   const layout = operand.layout;
   return `${operand.letter === "R" ? `M${layout.matrix(cell)}` : operand.matrix ?? operand.letter}[${layout.row(cell)}][${layout.col(cell)}]`;
 }
 
-/** Lowest bit of an element in its register, and how many bits it has: fewer than its place where the rest is padding. */
+/** The lowest bit of an element in its register, and its number of bits, without padding. */
 function bits_of(operand, index, entry) {
   const { layout } = operand;
   const width = operand.width ?? (entry?.kind === "move" ? Math.min(entry.sourceBits, layout.bits) : layout.bits);
