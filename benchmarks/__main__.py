@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""How fast `wmma_emu.gemm` is and how much memory it takes, beside `np.matmul` in the same run.
+"""Benchmarks of the speed and memory of `wmma_emu.gemm`, compared with `np.matmul` in the same run.
 
-    python -m benchmarks                                  all of it; some twenty minutes on two cores
-    python -m benchmarks --quick                          a smoke test of some ten seconds
+    python -m benchmarks                                  all parts; about twenty minutes on two cores
+    python -m benchmarks --quick                          a smoke test of about ten seconds
     python -m benchmarks --only speed --json speed.json
     python -m benchmarks --from FILE.json --page docs/explanation/performance.md
-    python -m benchmarks --only ptx --into FILE.json      the other parts of FILE.json stay as they are
+    python -m benchmarks --only ptx --into FILE.json      the other parts of FILE.json are kept
 
-Rounds of all cases are repeated, and medians reported, as machines are noisy. The cupy engine has a benchmark of its
-own, for a machine with a GPU: tools/check_cupy_engine.py.
+Rounds of all cases are repeated, and medians reported, as machines are noisy. The cupy engine has its own benchmark,
+for a machine with a GPU: tools/check_cupy_engine.py.
 """
 
 import argparse
@@ -70,7 +70,7 @@ def measured(parts: list[str], quick: bool) -> Results:
 
 
 def merged(known: Results, found: Results, parts: list[str]) -> Results:
-    """Results with some parts measured anew; the machine is that of the parts which were known."""
+    """Return results with some parts measured again; the machine must be the machine of the other parts."""
     results = {**known, **{name: found[name] for name in parts}}
     results["targets"] = judged(results)
     return results

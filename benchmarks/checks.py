@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the checks of a launch cost: its time with all of them over that with none, and bytes kept on each byte.
+"""The cost of a launch's checks: the ratio of its times with all checks and without, and bytes kept per byte.
 
 Launches with and without alternate; each round gives a ratio. Time is that of the process on all its cores, so that who
 else uses them matters less. Memory is what is resident at the most, of two processes
@@ -31,7 +31,7 @@ _SHORTEST = 0.02
 _QUICK = ("warp_softmax", "triton_f16")
 _SOME_BLOCKS = 8
 _LARGE = 1 << 22
-"""Bytes that a launch has to touch for what is resident to be told from noise."""
+"""The least bytes that a launch must access for resident memory to exceed noise."""
 
 Launch = Callable[[], object]
 
@@ -76,7 +76,7 @@ def _seconds(launch: Launch, times: int) -> float:
 
 
 def _engine() -> str:
-    """The fastest, beside whose products the checks weigh the most."""
+    """The fastest engine, for whose products the relative cost of checks is highest."""
     return "numba" if installed("numba") else "numpy"
 
 

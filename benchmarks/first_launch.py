@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """How long the first launch in a fresh process takes, with nothing compiled and with all compiled, and the second.
 
-Each is a process of its own, with a folder for numba's compiled code that is empty, or that such processes have filled.
+Each is a separate process, with a folder for numba's compiled code that is empty, or filled by earlier processes.
 """
 
 import json
@@ -76,7 +76,7 @@ def _launched(name: str, engine: str, folder: str) -> list[float]:
 
 
 def launched(name: str, engine: str, folder: str, times: int = 2) -> list[float]:
-    """Seconds of so many launches in a fresh process, whose compiled code is kept in a folder."""
+    """Return the seconds of some launches in a fresh process, whose compiled code is kept in a folder."""
     done = subprocess.run(
         [sys.executable, "-c", _CODE, name, engine, str(times)],
         env={**os.environ, "NUMBA_CACHE_DIR": folder}, cwd=ROOT, capture_output=True, text=True, check=True,

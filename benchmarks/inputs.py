@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What is multiplied: formats with the instruction that multiplies them, and what the matrices hold."""
+"""The inputs: formats with the instruction that multiplies them, and the contents of matrices."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ CHIPS = {
     "e4m3": ("sm_89", "sm_90"),
     "e5m2": ("sm_89", "sm_90"),
 }
-"""Whose models are timed beside each other."""
+"""The chips whose models are compared in time."""
 
 
 def _raw(rng: RNG, shape: tuple[int, int], row: FormatRow) -> Any:
@@ -57,7 +57,7 @@ def _gaussian(rng: RNG, shape: tuple[int, int], row: FormatRow) -> Any:
 
 
 def _wide(rng: RNG, shape: tuple[int, int], row: FormatRow) -> Any:
-    """Exponents over all that the format has."""
+    """Return numbers with exponents over the whole range of the format."""
     limit = np.log2(float(ml_dtypes.finfo(row.dtype).max)) - 1
     exponents = rng.uniform(-limit, limit, shape)
     return (rng.choice([-1.0, 1.0], shape) * np.exp2(exponents)).astype(np.float32).astype(row.dtype)

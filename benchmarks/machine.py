@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""On what the figures were measured."""
+"""The machine on which the figures were measured."""
 
 import os
 import platform
@@ -59,7 +59,7 @@ def _memory() -> float | None:
 
 
 def _blas() -> str:
-    """The library behind `np.matmul`, and how many threads it takes if nobody says anything."""
+    """Return the BLAS library of `np.matmul`, and its default number of threads."""
     name = np.show_config(mode="dicts")["Build Dependencies"]["blas"]["name"]
     try:
         from threadpoolctl import threadpool_info

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """How much memory one product takes beyond A, B and D: by Python's account, and by the system's.
 
-Run as a module it measures one product, so that every one has a process of its own.
+Run as a module it measures one product, so that every product has a separate process.
 """
 
 import json

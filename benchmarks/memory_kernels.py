@@ -48,7 +48,7 @@ count:
 
 
 def _shared(store: str, load: str) -> str:
-    """Fill 48 KiB a block, 16 bytes a thread and turn, and read those of another warp behind the barrier."""
+    """Fill 48 KiB a block, 16 bytes a thread and turn, and read another warp's after the barrier."""
     return f"""    .shared .align 16 .b8 tile[49152];
     mov.u32 %r6, tile; shl.b32 %r7, %r1, 4; add.u32 %r8, %r6, %r7; mov.u32 %r9, 0; xor.b32 %r10, %r7, 512;
     add.u32 %r10, %r6, %r10;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The tables on a page of the documentation: each between two comments, written by nobody's hand.
+"""The tables on a page of the documentation, each generated between two comments.
 
     <!-- figures: sizes -->
     ...
@@ -17,7 +17,7 @@ _PLACE = re.compile(r"(<!-- figures: (\w+) -->\n).*?(<!-- end of figures -->)", 
 
 
 def filled(page: str, results: dict[str, Any]) -> str:
-    """Return the text of a page with all of its tables written anew."""
+    """Return the text of a page with all of its tables regenerated."""
 
     def place(found: re.Match[str]) -> str:
         name = found[2]
@@ -28,5 +28,5 @@ def filled(page: str, results: dict[str, Any]) -> str:
 
 
 def places(page: str) -> list[str]:
-    """Which tables a page has."""
+    """Return the tables of a page."""
     return [name for _, name, _ in _PLACE.findall(page)]

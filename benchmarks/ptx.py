@@ -53,7 +53,7 @@ def engines() -> list[str]:
 
 
 def measure(quick: bool) -> list[dict[str, Any]]:
-    """Seconds of each kernel with each engine, beside `np.matmul` of the same sizes in float32."""
+    """Return the seconds of each kernel with each engine, and of `np.matmul` of the same sizes in float32."""
     records = []
     for what, name in (QUICK if quick else FULL).items():
         for engine in engines():
@@ -67,7 +67,7 @@ def _measure(what: str, case: Case, engine: str, rounds: int) -> dict[str, Any]:
     module = Module(compiled(case.text), engine=engine, findings="raise")
     kernel, arguments = module[case.kernel], case.draw(1)
     launch = kernel[case.grid, case.block, case.shared]
-    report = launch(*arguments)  # with what is compiled once
+    report = launch(*arguments)  # includes the compilation
     wide = [x.astype(np.float32) for x in arguments if isinstance(x, np.ndarray)]
     whole, products, beside = [], [], []
     for _ in range(rounds):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Multiply-adds a second of `wmma_emu.gemm`, each case beside `np.matmul` of the same size and number of threads."""
+"""Multiply-adds a second of `wmma_emu.gemm`, each case compared with `np.matmul` of the same size and threads."""
 
 import warnings
 from collections.abc import Callable
@@ -41,7 +41,7 @@ def engines() -> tuple[str, ...]:
 
 
 def cases(sizes: list[int], size: int, hostile_size: int) -> list[Case]:
-    """All that is timed: over sizes, threads, formats, chips, and what matrices hold."""
+    """The timed cases: over sizes, threads, formats, chips, and contents of matrices."""
     found, two = [], min(2, cores())
     for engine in engines():
         found += [Case("sizes", "f16", x, engine, cores()) for x in sizes]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""How long it takes until something happens: imports, beside NumPy's own, and the command line."""
+"""The start-up times: of imports, compared with NumPy's, and of the command line."""
 
 import compileall
 import statistics

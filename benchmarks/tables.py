@@ -30,7 +30,7 @@ class Table:
 
 
 def machine_line(results: Results) -> str:
-    """On what, and when."""
+    """Describe the machine and the date."""
     found = results["machine"]
     versions = [f"{x} {found[x]}" for x in ("numba", "dask") if found[x]]
     return ", ".join(
@@ -145,12 +145,12 @@ def _checks(results: Results) -> Table:
 
 
 def _when(record: dict[str, Any]) -> str:
-    """When it was measured, and how busy the machine was."""
+    """Return the date of the measurement, and the load of the machine."""
     return record["date"] if record["load"] is None else f"{record['date']}, load {record['load']:.1f}"
 
 
 def _shadow(record: dict[str, Any]) -> str:
-    """Of a launch that was measured for it."""
+    """Return the line of a measured launch."""
     return f"{record['kept'] / record['touched']:.2g}" if record.get("kept") is not None else ""
 
 
@@ -172,7 +172,7 @@ def _first_launch(results: Results) -> Table:
 
 
 GPU = Path(__file__).parents[1] / "docs/evidence/h200-2026-11-21-cupy-engine.json"
-"""What tools/check_cupy_engine.py wrote, on a machine with a GPU."""
+"""The results that tools/check_cupy_engine.py wrote, on a machine with a GPU."""
 
 
 def _gpu(results: Results) -> Table:
@@ -207,4 +207,4 @@ TABLES: dict[str, Callable[[Results], Table]] = {
     "checks": _checks,
     "gpu": _gpu,
 }  # fmt: skip
-"""By the name that a page gives the place of each."""
+"""The tables by the names of their markers on the page."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the engines are to reach on two cores, and whether this run did."""
+"""The targets of the engines on two cores, and whether this run reached them."""
 
 import statistics
 from collections.abc import Callable
@@ -11,7 +11,7 @@ Results = dict[str, Any]
 
 @dataclass(frozen=True)
 class Target:
-    """One figure: what it is, what is wanted, and how it is read from the results; None where it was not measured."""
+    """One figure: its name, its target, and the function that reads it from the results (None: not measured)."""
 
     what: str
     wanted: float
@@ -168,7 +168,7 @@ TARGETS = (
 
 
 def judged(results: Results) -> list[dict[str, Any]]:
-    """Every target, what was measured, and whether that is met; None where nothing was measured."""
+    """Return every target, the measurement, and whether it was reached; None if it was not measured."""
     rows = []
     for target in TARGETS:
         value = target.read(results)

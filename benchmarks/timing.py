@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""How time is taken: in rounds, each of all cases in turn, so that what else a machine does hits all alike."""
+"""Timing: in rounds of all cases, so that other load on the machine affects all cases equally."""
 
 import statistics
 import time
@@ -11,11 +11,11 @@ _SHORTEST = 0.02
 """Seconds of one measurement: what is faster is repeated within it."""
 
 _LONG = 2.0
-"""Seconds of a first run from which on nobody asks how often to repeat it."""
+"""The least seconds of a first run that need no repetition within a round."""
 
 
 class Run(NamedTuple):
-    """What is timed, and what is set around it, outside the time."""
+    """A timed function, and its set-up outside the measured time."""
 
     call: Callable[[], object]
     around: Callable[[], AbstractContextManager[Any]] = nullcontext
@@ -26,7 +26,7 @@ class Run(NamedTuple):
 
 
 def seconds(run: Callable[[], object], times: int = 1) -> float:
-    """Seconds of one run, the mean of so many."""
+    """Return the seconds of one run, the mean of several."""
     start = time.perf_counter()
     for _ in range(times):
         run()
@@ -34,7 +34,7 @@ def seconds(run: Callable[[], object], times: int = 1) -> float:
 
 
 def in_rounds(runs: Sequence[Run], rounds: Sequence[int]) -> list[list[float]]:
-    """Time every run, in so many rounds of each, after one that does not count; one round is but a smoke test."""
+    """Time every run in several rounds, after one that does not count; one round is only a smoke test."""
     shortest = _SHORTEST if max(rounds, default=0) > 1 else 0.0
     repeats = [_repeats(run, shortest) for run in runs]
     times: list[list[float]] = [[] for _ in runs]
@@ -46,14 +46,14 @@ def in_rounds(runs: Sequence[Run], rounds: Sequence[int]) -> list[list[float]]:
 
 
 def _repeats(run: Run, shortest: float) -> int:
-    first = run.seconds()  # with what is built or compiled once
+    first = run.seconds()  # includes building and compiling
     if first > _LONG or not shortest:
         return 1
     return max(1, round(shortest / max(run.seconds(), 1e-9)))
 
 
 def blas_threads(count: int) -> AbstractContextManager[Any]:
-    """Within it, BLAS takes so many threads; does nothing without threadpoolctl."""
+    """Limit the threads of BLAS; do nothing without threadpoolctl."""
     try:
         from threadpoolctl import threadpool_limits
     except ImportError:

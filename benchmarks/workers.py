@@ -14,7 +14,7 @@ from benchmarks.inputs import matrices
 from benchmarks.timing import seconds
 
 CHUNKS = 8
-"""Of D: its columns in so many parts."""
+"""Return D computed in parts of its columns."""
 
 
 def measure(sizes: dict[str, int], rounds: int) -> list[dict[str, Any]]:
@@ -35,7 +35,7 @@ def _one_engine(clients: dict[int, Any], engine: str, size: int, rounds: int) ->
 
     A, B = matrices("f16", size)
     x, y = dask.array.from_array(A, (size, size)), dask.array.from_array(B, (size, size // CHUNKS))
-    # Matrices lie on the workers already: the first run spreads them.
+    # Matrices are on the workers already: the first run distributes them.
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
         operands = {count: (client.persist(x), client.persist(y)) for count, client in clients.items()}

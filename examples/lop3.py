@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """out = (a & b) | c in one instruction: ``python examples/lop3.py``.
 
-The kernel of lop3.cu, line by line. The immediate of lop3 is what the expression gives for a = 0xF0, b = 0xCC,
+The kernel of lop3.cu, line by line. The immediate of lop3 is the value of the expression for a = 0xF0, b = 0xCC,
 c = 0xAA: its truth table.
 """
 

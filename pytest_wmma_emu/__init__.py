@@ -20,7 +20,7 @@ _MARKERS = {
     f"{_SILENCE}(kind, line, reason)":
         "findings of one kind at one line (of the PTX, or 'file.cu:16') that are right as they are",
     f"{_FINDINGS}(*rules)":
-        f"what becomes of findings of kernels, as with {_OPTION}: 'warn:race', 'off:race of equal bytes'",
+        f"how findings of kernels are treated, as with {_OPTION}: 'warn:race', 'off:race of equal bytes'",
 }  # fmt: skip
 
 _FILES = {
@@ -31,7 +31,7 @@ _FILES = {
 
 
 class _Session:
-    """What the hooks of a test run share: the rules of the test that runs, and what it has launched."""
+    """The state that the hooks of a test run share: the rules of the running test, and its launches."""
 
     given: tuple[str, ...] = ()
     rules: tuple[str, ...] = ()
@@ -80,7 +80,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="run each launch of `emulated_gpu` with its warps in N orders, and compare the results bit for bit",
     )  # fmt: skip
     rule = (
-        "what becomes of findings of the launches of `emulated_gpu`: error, warn or off, of all of them, or of a kind "
+        "how findings of the launches of `emulated_gpu` are treated: error, warn or off, for all of them, or for a "
+        "kind "
         "or a severity, as in 'off:race within a warp' or error:warning"
     )
     group.addoption(
@@ -93,11 +94,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--kernel-baseline-update", action="store_true",
         help="add the findings of this run to the file of --kernel-baseline, and let none of them fail a test",
     )  # fmt: skip
-    parser.addini(_FINDINGS, f"{rule}; one a line, the command line comes behind them", type="linelist", default=[])
+    parser.addini(
+        _FINDINGS, f"{rule}; one per line, followed by the rules of the command line", type="linelist", default=[]
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Declare the plugin's markers, and refuse rules that are none."""
+    """Declare the plugin's markers, and reject malformed rules."""
     for marker, meaning in _MARKERS.items():
         config.addinivalue_line("markers", f"{marker}: {meaning}")
     if config.getoption("ptx_schedules") < 1:
@@ -137,7 +140,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
-    """Silence what the test's markers say, in all launches of the test; tell the examples of Hypothesis apart."""
+    """Silence what the test's markers say, in all launches of the test; separate the examples of Hypothesis."""
     launches = item.config.stash[_SESSION].launches
     if launches is not None and getattr(getattr(item, "obj", None), "is_hypothesis_test", False) is True:
         from pytest_wmma_emu.examples import separated_examples
@@ -160,7 +163,7 @@ def _silenced(item: pytest.Item) -> Generator[None, object, object]:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Say in the report what was wrong with kernels, and what was launched."""
+    """Add the findings and the launches to the report."""
     launches = item.config.stash[_SESSION].launches
     failed_here = call.excinfo is not None and "wmma_emu.errors" in sys.modules
     if not failed_here and (launches is None or not launches.total):
@@ -176,7 +179,7 @@ def pytest_runtest_makereport(
 
 @pytest.fixture(scope="session")
 def emulated_gpu(request: pytest.FixtureRequest) -> "EmulatedGpu":
-    """A GPU that is not there: ``cuda``, ``triton``, ``ptx`` and ``file`` give modules.
+    """An emulated GPU: ``cuda``, ``triton``, ``ptx`` and ``file`` give modules.
 
     Launches raise on findings that are errors, and after 60 seconds; ``max_seconds`` of a module or a launch says
     otherwise. Findings that are warnings are warnings of the test. What kernels print goes to standard output.

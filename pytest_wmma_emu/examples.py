@@ -19,9 +19,9 @@ _SEEN = "_wmma_emu_seen"
 
 @contextmanager
 def separated_examples(item: pytest.Item, launches: Launches) -> Iterator[None]:
-    """Begin anew with each example, and let the error of one keep what the example has launched.
+    """Forget launches at the start of each example, and store an example's launches in its error.
 
-    Hypothesis runs each failing example once more when it is as small as it gets, and raises the error of that run.
+    Hypothesis runs each failing example again after shrinking it, and raises the error of that run.
     """
     handle = item.obj.hypothesis  # type: ignore[attr-defined]
     inner = handle.inner_test
@@ -61,6 +61,6 @@ def _keep(error: BaseException | None, seen: LaunchRecord) -> None:
 
 
 def seen_with(error: BaseException) -> LaunchRecord | None:
-    """Give what the example that ended with an error has launched; None for an error of no example."""
+    """Return the launches of the example that ended with an error; None if the error is not of an example."""
     found = getattr(error, _SEEN, None)
     return found if isinstance(found, LaunchRecord) else None

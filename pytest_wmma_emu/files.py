@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a test run reads and writes of findings: a baseline, SARIF and JSON; the workers of xdist send theirs."""
+"""The files of findings of a test run: a baseline, SARIF and JSON; the workers of xdist send their findings."""
 
 import json
 import os
@@ -20,7 +20,7 @@ _MOST_LISTED = 10
 
 
 class _UpdatingBaseline(Baseline):
-    """A baseline that knows every finding, so that a run meets all of them."""
+    """A baseline that contains every finding, so that a run reports all of them."""
 
     def divided(self, findings: Iterable[Finding]) -> tuple[tuple[Finding, ...], tuple[Finding, ...]]:
         """Call those known that can be."""
@@ -35,7 +35,7 @@ class _Found:
         self._findings = findings
 
     def to_dict(self) -> dict[str, Any]:
-        """Give what a baseline keeps of them."""
+        """Return the findings in the form of a baseline."""
         fields = ("id", "kind", "kernel", "title", "aliases")
         return {"findings": [{x: getattr(each, x) for x in fields} for each in self._findings], "known": []}
 
@@ -105,7 +105,7 @@ class Files:
             _write(self._paths["json"], self._reports)
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """Say what is known, what of the baseline nobody met, and what was written."""
+        """Write the known findings, the findings of the baseline that did not occur, and the written files."""
         lines = [f"workers that died, whose launches are missing here: {self._lost}"] * bool(self._lost)
         if self.baseline is not None:
             ids = {name for x in self._reports for known in x["known"] for name in (known["id"], *known["aliases"])}

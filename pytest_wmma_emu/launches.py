@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a test has launched so far: the last launches, and their findings."""
+"""The launches of a test so far: the last ones, and their findings."""
 
 from collections import Counter, deque
 from threading import Lock
@@ -57,7 +57,7 @@ class Launches:
         self.kernels = Counter[str]()
 
     def begin_example(self) -> None:
-        """Tell the launches that follow from those before."""
+        """Separate the launches that follow from the launches before."""
         self.seen = LaunchRecord()
 
     def add(self, launched: Launched) -> None:

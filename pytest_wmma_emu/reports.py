@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the report of a test says of kernels: a summary line, sections of a failure, properties for JUnit."""
+"""The reports on kernels of a test: a summary line, sections of a failure, properties for JUnit."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -16,16 +16,16 @@ from wmma_emu.ptx.reports.finding import Finding
 __all__ = ["SECTIONS", "add_properties", "add_sections", "fit"]
 
 _MODULE = "wmma_emu.errors."
-"""What a summary line has no room for."""
+"""The note if a summary line is too long for the findings."""
 
 _WIDEST, _MARGIN = 108, 8
-"""Columns that text is written for at most, and those before it in a failure."""
+"""The most columns of text, and the columns before it in a failure."""
 
 
 def add_properties(item: pytest.Item, call: pytest.CallInfo[None], launches: Launches | None) -> None:
     """Add properties to the test, which JUnit's report has: findings that failed or warned, and what was launched.
 
-    JUnit takes those that are there when the test is torn down.
+    JUnit records the properties that exist at teardown.
     """
     if call.excinfo is not None and call.when != "teardown":
         error = call.excinfo.value
@@ -42,7 +42,7 @@ def add_properties(item: pytest.Item, call: pytest.CallInfo[None], launches: Lau
 
 
 def fit(item: pytest.Item, call: pytest.CallInfo[None]) -> None:
-    """Write the messages of errors for the terminal's columns, beside pytest's margin, before pytest reads them."""
+    """Format the messages of errors for the terminal's width, less pytest's margin, before pytest reads them."""
     if call.excinfo is None:
         return
     for error in _of_kernels(call.excinfo.value):
@@ -79,12 +79,12 @@ def _more(count: int) -> str:
 
 
 def _findings_text(seen: LaunchRecord, shown: str, width: int) -> str:
-    """All of the findings that the failure itself does not show."""
+    """Return the findings that the failure itself does not show."""
     return "\n\n".join(x.to_text(width, verbose=True) for x in seen.findings.values() if x.id not in shown)
 
 
 def _launches_text(seen: LaunchRecord, shown: str, width: int) -> str:
-    """The facts of the last launches."""
+    """Return the facts of the last launches."""
     before = seen.count - len(seen.last)
     head = [f"{before} launch{'es' * (before != 1)} before these"] if before else []
     return "\n".join([*head, *map(_launch_text, seen.last)])
@@ -108,7 +108,7 @@ def _launch_text(launched: Launched) -> str:
 
 
 def _size(given: tuple[int, int, int]) -> str:
-    """The size of a grid or a block, without dimensions that it does not use."""
+    """Return the size of a grid or a block, without dimensions that it does not use."""
     used = max((i + 1 for i, x in enumerate(given) if x != 1), default=1)
     return " x ".join(map(str, given[:used]))
 
@@ -123,7 +123,7 @@ are; none where it is "".
 
 
 def _errors(error: BaseException) -> Iterator[BaseException]:
-    """Give an error, those that it groups, and their causes."""
+    """Return an error, the errors that it groups, and their causes."""
     yield error
     within = error.exceptions if isinstance(error, BaseExceptionGroup) else ()
     for x in (*within, error.__cause__):
@@ -144,7 +144,7 @@ def _titles(error: KernelFindingsError | KernelFindingsWarning) -> list[str]:
 
 
 def _seen(error: BaseException, launches: Launches | None) -> list[LaunchRecord]:
-    """Give what the examples that the errors are of have launched; or else all that the test has."""
+    """Return the launches of the errors' examples, or else all launches of the test."""
     if launches is None:
         return []
     found = [seen for x in _errors(error) if (seen := seen_with(x)) is not None]

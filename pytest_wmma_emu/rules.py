@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Rules of what becomes of findings, from the command line, the configuration and markers: which of them are none."""
+"""Rules for findings, from the command line, the configuration and markers, and the check of their syntax."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ __all__ = ["rules_of_markers", "wrong_rule"]
 
 
 def wrong_rule(given: Sequence[object]) -> str:
-    """Say what is wrong with rules; "" where nothing is."""
+    """Return a message on faulty rules; "" if all are right."""
     try:
         rules_of(given)
     except OptionError as error:
@@ -21,7 +21,7 @@ def wrong_rule(given: Sequence[object]) -> str:
 
 
 def rules_of_markers(item: pytest.Item, name: str) -> tuple[str, ...]:
-    """Give the rules of a test's markers: those of its module first, its own last."""
+    """Return the rules of a test's markers: its module's first, its own last."""
     rules: list[str] = []
     for mark in reversed(list(item.iter_markers(name))):
         said = [*map(repr, mark.args), *(f"{key}={value!r}" for key, value in mark.kwargs.items())]

@@ -9,11 +9,11 @@ import pytest
 __all__ = ["SeenFinding", "note", "show"]
 
 _COUNTED = "kernel warnings"
-"""What the last line of a test run counts: findings, however many tests met them."""
+"""The count in the last line of a test run: each finding once, in however many tests it occurs."""
 
 
 class SeenFinding(NamedTuple):
-    """What the first warning of a finding says, and the tests that met it."""
+    """The first warning of a finding, and the tests in which it occurred."""
 
     text: str
     tests: list[str]
@@ -42,7 +42,7 @@ def note(config: pytest.Config, known: dict[str, SeenFinding], warning: Any, nod
 
 
 def show(reporter: Any, known: dict[str, SeenFinding]) -> None:
-    """Write the section: a line for each finding, and with -v all that its warning says."""
+    """Write the section: a line for each finding, and with -v the whole warning."""
     if len(known) == 1 and _COUNTED in reporter.stats:
         reporter._add_stats(_COUNTED.removesuffix("s"), reporter.stats.pop(_COUNTED))
     if not reporter.hasopt("w"):  # --disable-warnings

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A private copy of the arithmetic in which one rule at a time can be another one.
+"""A private copy of the arithmetic in which one rule at a time can be altered.
 
 Unaltered it gives the bits of `wmma_emu.arithmetic.matmul` (the tests compare them). The package itself has no such
 switches: what a chip does is a row of its table.
@@ -47,7 +47,7 @@ class Alteration:
     applies: Callable[[DotProduct], bool] = field(default=lambda p: True)
 
     def product(self, product: DotProduct) -> DotProduct:
-        """The dot product with the altered model."""
+        """Return the dot product with the altered model."""
         return replace(product, model=replace(product.model, **self.model(product)))
 
 
@@ -127,7 +127,7 @@ ALTERATIONS = (
 
 
 def compute(product: DotProduct, a: Bits, b: Bits, c: Bits, alteration: Alteration = UNALTERED) -> Bits:
-    """D of pools: a (x, 1, m, k), b (y, k, n), c (y, m, n) give (x, y, m, n)."""
+    """Return D of pools: a (x, 1, m, k), b (y, k, n), c (y, m, n) give (x, y, m, n)."""
     p = alteration.product(product)
     x = np.moveaxis(a, -1, 0)[..., None]
     y = np.moveaxis(b, -2, 0)[:, None, :, None, :]
@@ -145,7 +145,7 @@ def compute(product: DotProduct, a: Bits, b: Bits, c: Bits, alteration: Alterati
 
 
 def _finished(d: Bits, fmt: Format, rule: str) -> Bits:
-    """Alterations of results as a whole."""
+    """Return alterations of results as a whole."""
     if rule == "flush_results":
         return _flushed(d, fmt)
     u = unpack(d, fmt)
@@ -192,7 +192,7 @@ def _aligned_sum(p: DotProduct, x: Bits, y: Bits, z: Bits, steps: Steps, rule: s
 
 
 def _step(p: DotProduct, a: Bits, a_format: Format, b: Bits, b_format: Format, c: Bits, rule: str) -> Bits:
-    """A copy of one rounding step, with places to break each rule."""
+    """Return a copy of one rounding step, with places to break each rule."""
     model, out = p.model, p.model.output_format
     (x, x_exponent), (y, y_exponent) = _decoded(a, a_format), _decoded(b, b_format)
     z, z_exponent = _decoded(c, model.accumulator_format)
@@ -215,7 +215,7 @@ def _step(p: DotProduct, a: Bits, a_format: Format, b: Bits, b_format: Format, c
         cut = {"floor": np.floor, "rint": np.rint}.get(rule, np.trunc)
         total = cut(np.ldexp(terms, shift)).sum(0) + cut(np.ldexp(z, shift))
         if rule == "carry":
-            # One bit less than the largest sum takes: of so many products below 4, and of c below 2 if it joins them.
+            # One bit less than the largest sum needs: the products are below 4, and c, if included, below 2.
             largest = len(a) * (2 - 2.0**-a_format.fraction_bits) * (2 - 2.0**-b_format.fraction_bits)
             largest += 2 - 2.0**-20 if model.c_joins == "first_step" else 0
             width = float(1 << model.fraction_bits + int(largest).bit_length() - 1)

@@ -45,7 +45,7 @@ def emulate(instruction: str, *inputs: Any) -> Any:
 
 
 def source() -> str:
-    """CUDA C++ of every kernel."""
+    """Return CUDA C++ of every kernel."""
     text = []
     for instruction, kind in INSTRUCTIONS.items():
         word, register, constraint, into, out = _TYPES[kind]

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 __all__ = ["DIVISION_FAMILIES", "SPECIAL", "VERSION", "pairs", "recorded_inputs", "words"]
 
 VERSION = 1
-"""Of what `recorded_inputs` draws."""
+"""The seed of `recorded_inputs`."""
 
 _MAGNITUDES = (
     0, 1, 2, 3, 0x400000, 0x7FFFFE, 0x7FFFFF, 0x800000, 0x800001, 0xFFFFFF, 0x1000000, 0x33800000, 0x34000000,

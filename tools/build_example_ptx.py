@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Compile the sources of examples/ptx/ to PTX, without a GPU or a driver: CUDA C++ by nvcc or NVRTC, Triton by itself.
+"""Compile the sources of examples/ptx/ to PTX, without a GPU or a driver: CUDA C++ by nvcc or NVRTC, Triton by its own
+compiler.
 
     python -m tools.build_example_ptx [--compiler nvcc] [NAME ...]
 
-writes examples/ptx/compiled/NAME.ptx. The committed texts are nvcc's, whose PTX version a driver of the same age reads;
-NVRTC is what a test takes to compile them again.
+writes examples/ptx/compiled/NAME.ptx. The committed PTX is nvcc's, whose version a driver of the same age reads;
+a test compiles it again with NVRTC.
 """
 
 import argparse
@@ -25,11 +26,11 @@ from tools.cuda_driver import CudaError, find_nvcc
 from wmma_emu.ptx.cuda import compile as cuda_source
 
 PTX_VERSION = 86
-"""Of the Triton texts: the oldest that has all of their instructions."""
+"""The PTX version of the Triton kernels: the oldest with all of their instructions."""
 
 
 def build(name: str, compiler: str = "nvrtc") -> str:
-    """PTX of one text, made anew."""
+    """Return the newly compiled PTX of one example."""
     text = TEXTS[name]
     if isinstance(text, TritonText):
         return build_triton(text)
@@ -37,12 +38,12 @@ def build(name: str, compiler: str = "nvrtc") -> str:
 
 
 def compile_cuda(text: str, file: str, target: str, compiler: str = "nvrtc", options: Sequence[str] = ()) -> str:
-    """PTX of CUDA C++, without paths of this machine in it; NVRTC's always has lines.
+    """Return PTX of CUDA C++, without paths of this machine in it; NVRTC's always has lines.
 
     Raises
     ------
     CudaError
-        If nvcc is not there, or refuses the text.
+        If nvcc is not installed, or rejects the source.
     BackendUnavailableError, CompilationError
         The same of NVRTC.
     """
@@ -52,7 +53,7 @@ def compile_cuda(text: str, file: str, target: str, compiler: str = "nvrtc", opt
 
 
 def without_paths(ptx: str) -> str:
-    """Cut folders out of ``.file``, and the blanks at ends of lines."""
+    """Remove folders from ``.file``, and spaces at the ends of lines."""
     ptx = re.sub(r'(\.file\s+\d+\s+")[^"]*/([^"/]+")(?:\s*,\s*\d+\s*,\s*\d+)?', r"\1\2", ptx)
     return "\n".join(x.rstrip() for x in ptx.strip().splitlines()) + "\n"
 
@@ -69,7 +70,7 @@ def _by_nvcc(text: str, file: str, target: str, options: Sequence[str]) -> str:
 
 
 def build_triton(text: TritonText) -> str:
-    """PTX of a Triton kernel."""
+    """Return PTX of a Triton kernel."""
     from triton import compile as triton_compile
     from triton import language
     from triton.backends.compiler import GPUTarget

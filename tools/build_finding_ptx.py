@@ -16,7 +16,7 @@ from wmma_emu.ptx.findings import KINDS, slug_of
 
 
 def build(kind: str, fixed: bool, compiler: str = "nvrtc") -> str:
-    """PTX of a kind's bug, or of the fixed kernel, made anew."""
+    """Return the newly compiled PTX of a kind's bug, or of the fixed kernel."""
     options = ["-lineinfo"] if compiler == "nvcc" else []
     return compile_cuda(source_of(kind, fixed), f"{slug_of(kind)}.cu", TARGET, compiler, options)
 

@@ -15,7 +15,7 @@ from tools.build_example_ptx import compile_cuda
 
 
 def build(file: str, fixed: bool, compiler: str = "nvrtc") -> str:
-    """PTX of a file's kernels, made anew."""
+    """Return the newly compiled PTX of a file's kernels."""
     text = (FOLDER / f"{file}.cu").read_text(encoding="utf-8")
     options = [*(["-lineinfo"] if compiler == "nvcc" else []), *(["-DFIXED"] if fixed else [])]
     return compile_cuda(text, f"{file}.cu", TARGETS.get(file, "sm_80"), compiler, options)

@@ -66,7 +66,7 @@ def public_names(root: Path) -> dict[str, str]:
 
 
 def needs(root: Path, files: dict[str, list[Path]]) -> dict[str, set[str]]:
-    """Find all that each unit imports, through others too, and itself."""
+    """Find the direct and indirect imports of each unit, including itself."""
     names, direct = public_names(root), {}
     for unit, paths in files.items():
         asked = set()
@@ -86,7 +86,7 @@ def needs(root: Path, files: dict[str, list[Path]]) -> dict[str, set[str]]:
 
 
 def fingerprints(root: Path) -> dict[str, str]:
-    """Digest of every unit that has tests: its files, those of all that it imports, and what counts everywhere."""
+    """Return the digest of every unit with tests: its files, the files of all imports, and files that affect all."""
     files = units(root)
     everywhere = [x for name in EVERYWHERE for x in files.get(name, [root / name])]
     digests = {unit: _digest(root, paths) for unit, paths in {**files, "": everywhere}.items()}

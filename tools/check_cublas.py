@@ -25,7 +25,7 @@ from wmma_emu.gemm import gemm
 
 
 class Result(NamedTuple):
-    """How many rows, and bits of the corner, differ in one case; and whether a preset claims that none does."""
+    """Return the numbers of differing rows and corner bits in one case, and whether a preset claims equality."""
 
     case: Case
     rows: int
@@ -39,7 +39,7 @@ class Result(NamedTuple):
 
 
 def emulate(case: Case, seed: int) -> tuple[NDArray[Any], bool]:
-    """Patterns of the product that the emulator computes from the same inputs, and whether its preset claims them."""
+    """Return the emulator's product of the same inputs as patterns, and whether its preset claims them."""
     dtype, out = dtype_of(case.fmt), dtype_of(case.out_format)
     A, B = (x.view(dtype) for x in inputs(case, seed))
     C, keywords = None, {"out_dtype": out, "like": case.preset} if case.preset else {"instr": "fma.f32"}
@@ -94,7 +94,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             (True, True): "equal",
             (False, True): "DIFFERS",
             (True, False): "equal, which no preset claims",
-            (False, False): "differs, as no preset claims the contrary",
+            (False, False): "differs, and no preset claims equality",
         }[x.equal, x.claimed]
         bad, count = bad + (x.claimed and not x.equal), count + 1
         print(f"{x.case.key:<40} {x.rows_differ:>4} of {x.rows:>4} rows, {x.corner_differs:>3} patterns of the "

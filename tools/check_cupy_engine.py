@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The cupy engine on a GPU: adversarial inputs against the CPU's engines, and its speed beside the GPU's own product.
+"""The cupy engine on a GPU: adversarial inputs compared with the CPU's engines, and its speed compared with the GPU's
+own product.
 
     python -m tools.check_cupy_engine --outputs 1e8 --json cupy.json
 
@@ -38,11 +39,11 @@ SPEED = {
     "sm_80 s8 m16n8k32": ("m16n8k32.s32.s8.s8.s32", "sm_80"),
     "sm_80 f64 m8n8k4": ("m8n8k4.f64.f64.f64.f64", "sm_80"),
 }
-"""What is timed: name, mnemonic, chip. The first two at full size."""
+"""The timed cases: name, mnemonic, chip. The first two are timed at full size."""
 
 
 class Way(NamedTuple):
-    """One way of computing, with an instruction and a chip that have it."""
+    """One way of computing, with an instruction and a chip that use it."""
 
     mnemonic: str
     arch: str
@@ -51,7 +52,7 @@ class Way(NamedTuple):
 
 
 class Share(NamedTuple):
-    """What one process does at a time: some families of one way, so many elements of D of each."""
+    """One job of a process: some input generators of one way, and the number of elements of D of each."""
 
     way: Way
     generators: dict[str, int]
@@ -59,7 +60,7 @@ class Share(NamedTuple):
 
 
 def distinct_ways() -> list[Way]:
-    """One for every set of parameters, formats, k and modifiers in the tables."""
+    """Return one way for every set of parameters, formats, k and modifiers in the tables."""
     found: dict[tuple[object, ...], Way] = {}
     for row in INSTRUCTIONS.values():
         for arch in row.archs:
@@ -71,7 +72,7 @@ def distinct_ways() -> list[Way]:
 
 
 def shares_of(ways: list[Way], outputs: int, seed: int) -> list[Share]:
-    """Divide each family's elements equally among the ways that have it; the slowest first."""
+    """Divide each generator's elements equally among the ways that use it; the slowest first."""
     having = Counter(generator for way in ways for generator in generators_of(INSTRUCTIONS[way.mnemonic]))
     shares = []
     for way in ways:
@@ -140,7 +141,7 @@ def campaign(outputs: int, processes: int, seed: int) -> dict[str, Any]:
 
 
 def timed(call: Any, repeats: int = 3) -> list[float]:
-    """Seconds of each repetition, by the GPU's own events, after one that is not counted."""
+    """Return the seconds of each repetition, by the GPU's events, after one that is not counted."""
     import cupy
 
     call()
@@ -156,7 +157,7 @@ def timed(call: Any, repeats: int = 3) -> list[float]:
 
 
 def libraries(size: int) -> Iterator[tuple[str, list[float]]]:
-    """The GPU's own f16 product at the same size, through the libraries that are installed."""
+    """Return the GPU's own f16 product at the same size, through the libraries that are installed."""
     import cupy
 
     a, b = (cupy.random.standard_normal((size, size), dtype=np.float32).astype(np.float16) for _ in range(2))
@@ -166,12 +167,12 @@ def libraries(size: int) -> Iterator[tuple[str, list[float]]]:
     except ImportError:
         return
     x, y = torch.from_dlpack(a), torch.from_dlpack(b)
-    # Both libraries begin on the stream that is everyone's, where the events are.
+    # Both libraries use the default stream, on which the events are recorded.
     yield "torch.matmul f16 (cuBLAS)", timed(lambda: torch.matmul(x, y))
 
 
 def operands(product: DotProduct, size: int) -> tuple[Any, Any, Any]:
-    """Normal numbers, in the product's formats, on the GPU."""
+    """Return normal numbers, in the product's formats, on the GPU."""
     import cupy
 
     from wmma_emu.formats import encode
@@ -210,7 +211,7 @@ def speed(size: int, rest: int) -> dict[str, Any]:
 
 
 def machine() -> dict[str, str]:
-    """What it ran on."""
+    """Return the machine and the versions."""
     import cupy
 
     runtime = cupy.cuda.runtime
@@ -228,7 +229,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--processes", type=int, default=os.cpu_count())
     parser.add_argument("--size", type=int, default=8192, help="of the matrices that are timed; 0 times nothing")
-    parser.add_argument("--rest", type=int, default=4096, help="of those that are timed besides")
+    parser.add_argument("--rest", type=int, default=4096, help="size of the other timed products")
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
     report: dict[str, Any] = {"machine": machine()}

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Build the wheel and the sdist twice, compare them byte for byte, and try them as somebody who downloads them does.
+"""Build the wheel and the sdist twice, compare them byte for byte, and test them like a user who downloads them.
 
     python -m tools.check_distribution [--out dist]
 
 The two builds have other folders, permissions, times of files, time zones, languages and orders of sets; a
-build asks neither the clock nor a repository, so that anybody's `python -m build` gives the same bytes. Then
+build depends neither on the clock nor on a repository, so every `python -m build` gives the same bytes. Then
 `twine check --strict` and `check-wheel-contents`; the wheel in a fresh environment, with the commands of
 `_USES`; and the sdist, unpacked and installed in another one, with the tests of `_TESTS`. It needs the
 dependency group `release`, and an index for NumPy, ml_dtypes and the tests' libraries. ``--out`` keeps what was
@@ -43,7 +43,7 @@ _LIBRARIES = ("pytest>=8", "hypothesis>=6.100", "gfloat>=0.5.2")
 
 
 class Surroundings(NamedTuple):
-    """What one build has otherwise than the other one, and must not show."""
+    """The environment in which the two builds differ, and which must not change the bytes."""
 
     folder: str
     umask: int
@@ -146,7 +146,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         run([sys.executable, "-m", "check_wheel_contents", "--config", str(ROOT / "pyproject.toml"), str(wheel)], ROOT)
         print("twine check --strict, check-wheel-contents: nothing to say")
         try_wheel(wheel, folder / "wheel")
-        print("the wheel, in an environment of its own: its commands run")
+        print("the wheel, in a separate environment: its commands run")
         try_sdist(sdist, folder / "sdist")
         print(f"the sdist, unpacked: {', '.join(_TESTS)} pass")
         if given.out:

@@ -51,7 +51,7 @@ class Result(NamedTuple):
 
 
 def instructions(gpu: str, fmt: str, accumulator: str) -> tuple[str, ...]:
-    """Instructions that give the bits of one array: `wmma.mma`, as recorded, and its `mma.sync`; none for `wgmma`."""
+    """Return the instructions of one array: the recorded `wmma.mma`, and its `mma.sync`; none for `wgmma`."""
     d = accumulator
     if fmt in ("e4m3", "e5m2"):
         if gpu in ("H100", "H200") and d == "f32":
@@ -66,7 +66,7 @@ def instructions(gpu: str, fmt: str, accumulator: str) -> tuple[str, ...]:
 
 
 def wgmma_product(fmt: str) -> DotProduct:
-    """Hopper's FP8 `wgmma` with f32 accumulators: 32 products, 13 fraction bits kept, in the sum and in the result."""
+    """Return Hopper's FP8 `wgmma` with f32 accumulators: 32 products, 13 fraction bits in sum and result."""
     model = DotModel(
         arch="sm_90", families=("wgmma",), shapes=(), inputs=(fmt,), accumulator="f32", arithmetic="aligned_sum",
         evidence=Evidence("recorded", "published recordings of H100 and H200", frozenset({"wgmma"})), terms_per_step=32,
@@ -77,12 +77,12 @@ def wgmma_product(fmt: str) -> DotProduct:
 
 
 def patterns(array: Bits, fmt: Format) -> Bits:
-    """Patterns of a format, from float32 patterns or as they are; float32 patterns must be exact."""
+    """Return patterns of a format, from float32 patterns or as they are; float32 patterns must be exact."""
     if array.dtype == fmt.storage:
         return array
     result = convert(array, format_of("f32"), fmt)
     if not np.array_equal(convert(result, fmt, format_of("f32")), array):
-        raise ValueError(f"a float32 pattern of the recording is no {fmt} number")
+        raise ValueError(f"a float32 pattern of the recording is not an {fmt} number")
     return result
 
 

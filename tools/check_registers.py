@@ -59,7 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--engine", default="numpy", choices=("numpy", "reference"))
     parser.add_argument("--arch", help="the chip; by default the one that the file names, else sm_90")
     parser.add_argument("--only", default="", help="regular expression that mnemonics must contain")
-    parser.add_argument("--first-tiles", type=int, help="only so many tiles of each family (the reference is slow)")
+    parser.add_argument("--first-tiles", type=int, help="the number of tiles of each generator (the reference is slow)")
     parser.add_argument("--quiet", action="store_true", help="print only instructions that differ, and the totals")
     given = parser.parse_args(arguments)
     arch = given.arch or load_arrays(given.file)[1].get("arch", "sm_90")

@@ -5,7 +5,7 @@ No page may need the network.
 
     python -m tools.check_site build/html
     python -m tools.check_site build/html --browser         # and opens every page in Chromium; axe-core on each kind
-    python -m tools.check_site build/html --browser --all   # axe-core on every page, for some ten minutes
+    python -m tools.check_site build/html --browser --all   # axe-core on every page, about ten minutes
 """
 
 import html
@@ -32,7 +32,7 @@ EXPLORER = "explorer.html"
 
 
 class Page(NamedTuple):
-    """What a page has and names: its anchors, and (tag, target) of everything that it links to or loads."""
+    """The contents of a page: its anchors, and (tag, target) of everything that it links to or loads."""
 
     anchors: list[str]
     targets: list[tuple[str, str]]
@@ -63,7 +63,7 @@ def read(path: Path) -> Page:
 
 
 def _links_without_text(text: str) -> Iterator[str]:
-    """Where the links lead that nobody can see: nothing stands in them, and nothing says what they are."""
+    """Return the targets of invisible links: without contents and without a label."""
     for rest, inner in _LINK.findall(text):
         given = {name.lower(): html.unescape(a or b or c) for name, a, b, c in _ATTRIBUTE.findall(rest)}
         says = given.get("aria-label", "").strip() or html.unescape(re.sub(r"<[^>]*>", "", inner)).strip()
@@ -73,7 +73,7 @@ def _links_without_text(text: str) -> Iterator[str]:
 
 
 def faults_of_style(path: Path, root: Path) -> Iterator[str]:
-    """Say what a style sheet loads from elsewhere, or what is not there."""
+    """Return the faults of a style sheet: loads from other hosts, and missing files."""
     for first, second in _CSS.findall(path.read_text(encoding="utf-8")):
         target = first or second
         if target.startswith(("data:", "#")):
@@ -103,7 +103,7 @@ def faults(root: Path) -> list[str]:
 
 
 def _unreached(root: Path, pages: dict[Path, Page]) -> set[Path]:
-    """The pages that nobody comes to who begins at the front page."""
+    """Return the pages that cannot be reached from the front page."""
     seen: set[Path] = set()
     waiting = [root / "index.html"]
     while waiting:
@@ -116,7 +116,7 @@ def _unreached(root: Path, pages: dict[Path, Page]) -> set[Path]:
 
 
 def _place(path: Path, target: str) -> Path:
-    """The file that a link on a page names."""
+    """Return the file that a link on a page names."""
     parts = urlsplit(target)
     where = (path.parent / unquote(parts.path)).resolve() if parts.path else path
     return where / "index.html" if where.is_dir() else where

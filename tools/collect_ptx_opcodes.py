@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Add what PTX texts contain to docs/reference/ptx-opcodes.csv: opcodes, and the kinds of their operands.
+"""Add the contents of PTX files to docs/reference/ptx-opcodes.csv: opcodes, and the kinds of their operands.
 
     python -m tools.collect_ptx_opcodes --writer "nvcc 13.0" FILE.ptx ...
 
@@ -48,7 +48,7 @@ class Row(NamedTuple):
     chips : str
         What those that contain it were compiled for.
     writers : str
-        Compilers whose texts, gathered since the survey, contain it.
+        Compilers whose PTX, collected since the survey, contains it.
     operands : str
         Of one instruction, names left out.
     """
@@ -93,7 +93,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                 operands=old.operands or operands,
             )  # fmt: skip
     write_table(rows.values())
-    print(f"{len(rows) - before} opcodes are new, {len(rows)} in all")
+    print(f"{len(rows) - before} opcodes are new, {len(rows)} in total")
     return 0
 
 
@@ -108,7 +108,7 @@ def _target(text: str) -> str:
 
 
 def forms_of(text: str) -> dict[str, str]:
-    """Find every opcode of a text, with the operands of the first instruction that has it."""
+    """Find every opcode of PTX source, with the operands of the first instruction that uses it."""
     found: dict[str, str] = {}
     for kernel in program_of(text).kernels.values():
         for instruction in kernel.instructions:
@@ -154,7 +154,7 @@ def _operand(operand: Operand | None) -> str:
             sum_ = f"{_operand(base)}{f'{offset:+d}' if offset else ''}"
             inside = "{" + ", ".join(_operand(x) for x in coordinates) + "}" if coordinates else ""
             return f"[{sum_}{', ' + inside if inside else ''}]"
-    raise TypeError(f"{operand} is no operand")
+    raise TypeError(f"{operand} is not an operand")
 
 
 def _shortened(words: list[str]) -> list[str]:

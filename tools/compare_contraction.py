@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Hold the rules of contraction against the machine code that ptxas makes of PTX texts.
+"""Compare the rules of contraction with the machine code that ptxas generates from PTX files.
 
     python -m tools.compare_contraction FILE.ptx FOLDER ... --targets sm_80 sm_90a --releases 12.9 13.0
 
 Every sum that leaves its rounding open is a site: the machine code has an addition for it, or a fused multiply-add. The
 tool counts the sites on which rules and machine code agree, those of which the machine code has nothing (removed, or
-merged into another instruction of a packed pair), and prints each one on which they differ. A text for a chip with
-features of its own, such as sm_90a, is assembled for that chip alone.
+merged into another instruction of a packed pair), and prints each one on which they differ. PTX for an
+architecture-specific target, such as sm_90a, is assembled for that chip alone.
 """
 
 import argparse
@@ -44,7 +44,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("texts", nargs="+", type=Path, help="files of PTX, or folders of them")
     parser.add_argument("--targets", nargs="+", default=["sm_90a"], help="chips to assemble for (default: sm_90a)")
-    parser.add_argument("--releases", nargs="*", default=[], help="ptxas at hand to ask, as in 13.0; all if left out")
+    parser.add_argument(
+        "--releases", nargs="*", default=[], help="installed ptxas releases to use, as in 13.0; all if left out"
+    )
     parser.add_argument("--json", type=Path, help="write the counts there")
     given = parser.parse_args(argv)
     asked = tuple(f"{x}." for x in given.releases) or ("",)

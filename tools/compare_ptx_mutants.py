@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Texts with small faults: of those that the emulator takes, does ptxas refuse one for a line of the same kernel?
+"""PTX with small faults: does ptxas reject source that the emulator accepts, at a line of the same kernel?
 
 python -m tools.compare_ptx_mutants --seed 0 --count 400 [--ptxas PATH] [--texts FOLDER ...]
 
@@ -35,7 +35,7 @@ _WORDS = (
 
 @dataclass(frozen=True)
 class Mutant:
-    """A text with a fault, the kernel that has it, and the first and last line of that kernel."""
+    """PTX source with a fault, the kernel that has it, and the first and last line of that kernel."""
 
     name: str
     text: str
@@ -45,7 +45,7 @@ class Mutant:
 
 
 def sources(folders: Sequence[Path]) -> list[tuple[str, str]]:
-    """Texts of a moderate length, by name."""
+    """Return PTX sources of moderate length, by name."""
     paths = sorted(x for folder in folders for x in folder.rglob("*.ptx"))
     texts = [(str(x.name), x.read_text()) for x in paths]
     return [(name, text) for name, text in texts if len(text) < _LONGEST and ".entry" in text]
@@ -94,7 +94,7 @@ def mutate(draw: random.Random, text: str, begin: int, end: int) -> str:
 
 
 def mutants(seed: int, texts: Sequence[tuple[str, str]]) -> Iterator[Mutant]:
-    """Mutants without end: the same for the same seed and texts."""
+    """Yield mutants endlessly: the same for the same seed and sources."""
     draw = random.Random(seed)
     while True:
         name, text = draw.choice(texts)
@@ -108,7 +108,7 @@ def mutants(seed: int, texts: Sequence[tuple[str, str]]) -> Iterator[Mutant]:
 
 
 def is_taken(mutant: Mutant) -> bool:
-    """Whether the emulator would launch the kernel."""
+    """Return whether the emulator would launch the kernel."""
     try:
         kernel = Module(mutant.text, arch_for(mutant.text))[mutant.kernel]
         return not kernel.compiled.missing
@@ -117,7 +117,7 @@ def is_taken(mutant: Mutant) -> bool:
 
 
 def target_of(text: str) -> str:
-    """The chip of ``.target``."""
+    """Return the chip of ``.target``."""
     found = re.search(r"\.target\s+(sm_\w+)", text)
     return found[1] if found else "sm_80"
 
@@ -130,7 +130,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--texts", type=Path, nargs="*", default=list(FOLDERS), help="folders of PTX")
     given = parser.parse_args(arguments)
     if given.ptxas is None:
-        print("there is no ptxas here; name one with --ptxas, or install nvidia-cuda-nvcc")
+        print("ptxas is not installed; name one with --ptxas, or install nvidia-cuda-nvcc")
         return 2
     ptxas, texts = Ptxas(given.ptxas), sources(given.texts)
     untouched = {name: ptxas.errors(text, target_of(text)) for name, text in texts}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Orders of modifiers and kinds of operands: does the emulator take what ptxas takes, and refuse what it refuses?
+"""Orders of modifiers and kinds of operands: does the emulator accept and reject the same statements as ptxas?
 
 python -m tools.compare_ptx_spellings --seed 0 --orders 8 --operands 8 [--ptxas PATH] [--write FILE]
 
@@ -27,7 +27,7 @@ OPERANDS = (
     "%p5 %h5 %hu5 %hf5 %r5 %u5 %s5 %f5 %rd5 %ud5 %d5 3 -1 4294967296 0f3F800000 0d3FF0000000000000 1.5 %tid.x sv gv "
     "[%rd5] [sv] [gv] [%f5]"
 ).split()
-"""What is put in the place of an operand."""
+"""The replacements of an operand."""
 
 DELIBERATE = {
     r"movmatrix\S* .*(%p5|0f)": "ptxas takes predicates and constants for words",
@@ -36,11 +36,11 @@ DELIBERATE = {
     r"mma\.sp\S* .*, \d+;": "a selector that the shape has not",
     r"bar\.red\S* %u1, 0, [-\d]": "a constant for the predicate",
 }
-"""What ptxas takes and the emulator refuses: nobody means it."""
+"""Statements that ptxas accepts and the emulator rejects: they are meaningless."""
 
 
 def split(text: str) -> list[str]:
-    """Operands of a statement."""
+    """Return the operands of a statement."""
     found, depth = [""], 0
     for letter in text:
         depth += {"{": 1, "[": 1, "}": -1, "]": -1}.get(letter, 0)
@@ -52,7 +52,7 @@ def split(text: str) -> list[str]:
 
 
 def in_other_orders(draw: random.Random, statement: str, count: int) -> Iterator[str]:
-    """The statement, and with its modifiers in other orders; one with a modifier twice."""
+    """Return the statement, its permutations of modifiers, and one with a repeated modifier."""
     yield statement
     opcode, blank, rest = statement.partition(" ")
     mnemonic, *words = opcode.split(".")
@@ -67,7 +67,7 @@ def in_other_orders(draw: random.Random, statement: str, count: int) -> Iterator
 
 
 def with_other_operands(draw: random.Random, statement: str, count: int) -> Iterator[str]:
-    """The statement with another operand in the place of each of its own."""
+    """Return the statement with each of its operands replaced."""
     opcode, _, rest = statement.partition(" ")
     operands = split(rest) if rest else []
     for place in range(len(operands)):
@@ -76,7 +76,7 @@ def with_other_operands(draw: random.Random, statement: str, count: int) -> Iter
 
 
 def drawn(seed: int, orders: int, operands: int) -> list[str]:
-    """All statements of a seed, each once."""
+    """Return all statements of a seed, each once."""
     draw = random.Random(seed)
     found: dict[str, None] = {}
     for statement in STATEMENTS:
@@ -87,12 +87,12 @@ def drawn(seed: int, orders: int, operands: int) -> list[str]:
 
 
 def is_deliberate(statement: str) -> bool:
-    """Whether the emulator refuses a statement that ptxas takes because it means nothing."""
+    """Return whether the emulator refuses a statement that ptxas takes because it means nothing."""
     return any(re.match(x, statement) for x in DELIBERATE)
 
 
 def reasons(statements: Sequence[str]) -> list[str | None]:
-    """Say of single statements why the emulator refuses them, None where it takes them."""
+    """Return the emulator's reason for rejecting each statement, None if it accepts it."""
     found: list[str | None] = [None] * len(statements)
     _judge(statements, list(range(len(statements))), found)
     return found
@@ -117,12 +117,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--orders", type=int, default=8, help="pairs of other orders of each statement")
-    parser.add_argument("--operands", type=int, default=8, help="other operands in each place")
+    parser.add_argument("--operands", type=int, default=8, help="replacements of each operand")
     parser.add_argument("--ptxas", type=Path, default=find_ptxas())
     parser.add_argument("--write", type=Path, help="file for ptxas's judgements")
     given = parser.parse_args(arguments)
     if given.ptxas is None:
-        print("there is no ptxas here; name one with --ptxas, or install nvidia-cuda-nvcc")
+        print("ptxas is not installed; name one with --ptxas, or install nvidia-cuda-nvcc")
         return 2
     ptxas, statements = Ptxas(given.ptxas), drawn(given.seed, given.orders, given.operands)
     judged = [x for i in range(0, len(statements), 400) for x in ptxas.judge(statements[i : i + 400], TARGET, VERSION)]
@@ -134,7 +134,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(f"{'taken' if said is None else 'refused'} by ptxas: {statement}  {said or own}")
     print(
         f"ptxas {ptxas.version}: {len(statements)} statements, {sum(x is None for x in judged)} taken, "
-        f"{wrong} judged otherwise here"
+        f"{wrong} with another result here"
     )
     if given.write:
         head = f"# ptxas {ptxas.version}, .target {TARGET}, .version {VERSION}: + taken, - refused\n"

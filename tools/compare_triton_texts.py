@@ -6,7 +6,8 @@
 CHECKOUT is a clone of Triton (its ``python/tutorials``), or a folder of scripts. A script runs unedited under a driver
 of Triton's that launches nothing, on tensors of the CPU (it needs torch): asserts are left out, benchmarks call once,
 and what is in functions called ``test_*`` runs with the first of their parameters. Each kernel that Triton compiled is
-compiled again, for the same arguments as arrays of NumPy, with Triton's cache turned off, and both texts are compared.
+compiled again, for the same arguments as arrays of NumPy, with Triton's cache turned off, and both PTX sources are
+compared.
 """
 
 import argparse
@@ -42,7 +43,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tools.compare_triton_texts", description=__doc__.splitlines()[0])
     parser.add_argument("checkout", type=Path)
     parser.add_argument("--arch", default="sm_90")
-    parser.add_argument("--configs", type=int, default=2, help="of an autotuned kernel, so many (default: %(default)s)")
+    parser.add_argument(
+        "--configs",
+        type=int,
+        default=2,
+        help="the number of configurations of an autotuned kernel (default: %(default)s)",
+    )
     parser.add_argument("--only", nargs="*", default=(), metavar="NAME", help="scripts whose path holds one of these")
     parser.add_argument("--seconds", type=int, default=_SECONDS, help="for each script (default: %(default)s)")
     parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
@@ -79,7 +85,7 @@ def _in_a_process(script: Path, given: Any) -> dict[str, Any]:
 
 
 class Recorder:
-    """What was launched, and whether both texts are the same."""
+    """A launch, and whether both PTX sources are the same."""
 
     def __init__(self, arch: str) -> None:
         self.arch = arch
@@ -88,7 +94,7 @@ class Recorder:
         self._seen: set[str] = set()
 
     def compare(self, function: Any, kernel: Any, arguments: Sequence[Any], keywords: dict[str, Any]) -> None:
-        """Compile once more what Triton made of a launch."""
+        """Compile a launch of Triton again."""
         if kernel is None or kernel.hash in self._seen:
             return
         self._seen.add(kernel.hash)
@@ -131,7 +137,7 @@ def _numpy_name(kind: Any) -> Any:
 
 
 def compare_script(path: Path, arch: str, configs: int, seconds: int) -> dict[str, Any]:
-    """Run a script, and compare the texts of its launches."""
+    """Run a script, and compare the PTX of its launches."""
     recorder = Recorder(arch)
     signal.signal(signal.SIGALRM, _stop)
     signal.alarm(seconds)
@@ -173,12 +179,12 @@ def _run(path: Path) -> str:
 
 
 def _reason(action: Any, what: str) -> str:
-    """Say why something did not come to its end."""
+    """Return a message on an unfinished script."""
     try:
         action()
     except _Stopped:
         raise
-    except BaseException as error:  # those of pytest are no Exception
+    except BaseException as error:  # pytest's exceptions do not derive from Exception
         return f"{what}{type(error).__name__} {str(error).strip().partition(chr(10))[0][:100]}"
     return ""
 
@@ -197,7 +203,7 @@ def _tested(name: str, function: Any) -> str:
 
 
 def _parameters(function: Any, marks: Any) -> Iterator[dict[str, Any]]:
-    """Parameters that pytest would draw; none where some are left."""
+    """Return the parameters that pytest would pass; empty if some are missing."""
     axes = []
     for mark in [x for x in marks if x.name == "parametrize"]:
         names, values = mark.args[:2]

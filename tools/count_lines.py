@@ -16,7 +16,7 @@ _SKIPPED = (tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tok
 
 
 class Lines(NamedTuple):
-    """What the lines of some files are. A line that has code and a comment is code."""
+    """The numbers of lines of files by kind. A line with code and a comment is code."""
 
     all: int = 0
     code: int = 0

@@ -60,7 +60,7 @@ class Case(NamedTuple):
 
     @property
     def preset(self) -> str:
-        """What `wmma_emu.gemm` calls it: ``like=``; empty where there is no preset of the format."""
+        """The name for ``like=`` of `wmma_emu.gemm`; empty if the format has no preset."""
         name = f"cublas-sm90-{self.fmt}" + ("-fast" if "fast" in self.call else "")
         return name if any(row.name == name for row in PRESETS) else ""
 
@@ -68,12 +68,12 @@ class Case(NamedTuple):
 _SQUARES = tuple((x, x, x) for x in (16, 64, 128, 256, 512, 1024))
 _RECTANGLES = ((64, 96, 1024), (256, 128, 512), (1024, 1024, 2048))
 _RESIDUES = ((33, 65, 130), (40, 48, 40), (64, 64, 100), (64, 64, 136), (65, 127, 255), (128, 64, 1000), (64, 64, 2001))
-"""K is no multiple of a tile's."""
+"""The sizes whose K is not a multiple of a tile's."""
 _LONG = ((64, 128, 8192), (64, 64, 4096), (128, 128, 4096), (128, 128, 16384), (64, 256, 8192), (32, 64, 16384),
          (256, 256, 8192), (16, 1024, 4096))  # fmt: skip
 """Few tiles of D, and a long K."""
 _LAYERS = ((128, 768, 768), (128, 3072, 768), (128, 768, 3072), (16, 4096, 4096), (512, 1024, 256))
-"""Of neural networks; B lies column by column, as PyTorch's weights do."""
+"""The sizes of neural networks; B is column-major, like PyTorch's weights."""
 _EPILOGUES = ((128, 128, 256), (256, 128, 512), (64, 128, 8192))
 _FP8 = ((64, 64, 64), (64, 64, 256), (128, 128, 512), (128, 256, 1024), (256, 128, 2048), (64, 128, 8192),
         (512, 512, 512), (64, 64, 1008), (1024, 1024, 1024), (128, 768, 3072), (16, 4096, 4096))  # fmt: skip
@@ -131,7 +131,8 @@ def _operands(fmt: str, m: int, n: int, k: int, seed: int) -> tuple[Array, Array
 
 
 def addend(case: Case, seed: int) -> Array:
-    """C of an ``addmm``, or the bias of a ``linear``, in the format of D: drawn as A and B are, or what cancels A B.
+    """Return C of an ``addmm``, or the bias of a ``linear``, in the format of D: drawn as A and B are, or what cancels
+    A B.
 
     A B is exact in float64, whatever the order of its sums: both are multiples of 2**-15, and not large.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""One product of FP8 matrices by cublasLt itself, for what PyTorch does not hand on: alpha and beta beside scales."""
+"""One product of FP8 matrices by cublasLt, with parameters that PyTorch does not pass: alpha, beta and scales."""
 
 import ctypes
 from typing import Any
@@ -29,13 +29,13 @@ class _Library:
             raise RuntimeError(f"cublasLt{name} returned {status}")
 
     def made(self, name: str, *arguments: Any) -> ctypes.c_void_p:
-        """What a function creates."""
+        """Call a function that creates a handle; return the handle."""
         result = ctypes.c_void_p()
         self(name, ctypes.byref(result), *arguments)
         return result
 
     def layout(self, kind: int, rows: int, columns: int) -> ctypes.c_void_p:
-        """A matrix stored by columns, without gaps."""
+        """Return a matrix stored by columns, without gaps."""
         sizes = ctypes.c_uint64(rows), ctypes.c_uint64(columns), ctypes.c_int64(rows)
         return self.made("MatrixLayoutCreate", kind, *sizes)
 

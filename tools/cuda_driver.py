@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Compiling for a GPU and launching on it with nothing but nvcc and the driver's library, through ctypes."""
+"""Compiling for a GPU and launching on it with only nvcc and the driver's library, through ctypes."""
 
 import ctypes
 import os
@@ -51,7 +51,7 @@ FILLS = (0xA5, 0x3C)
 
 
 class CudaError(RuntimeError):
-    """A call of the driver that failed, or a compiler or a driver that is not there."""
+    """A failed call of the driver, or a missing compiler or driver."""
 
 
 class Device:
@@ -155,7 +155,7 @@ class Device:
             raise CudaError(f"the kernel cannot have {nbytes} bytes of dynamic shared memory")
 
     def close(self) -> None:
-        """Give the context back."""
+        """Release the context."""
         self._call("cuDevicePrimaryCtxRelease_v2", self._device)
 
     def _function(self, kernel: str) -> c_void_p:
@@ -185,7 +185,7 @@ class Device:
 
 
 def three(size: int | tuple[int, ...]) -> tuple[int, ...]:
-    """Return x, y, z of a grid or a block, as ``dim3`` has them: 1 where they are left out."""
+    """Return x, y, z of a grid or a block, as in ``dim3``: 1 if left out."""
     given = (size,) if isinstance(size, int) else size
     return (*given, 1, 1, 1)[:3]
 
@@ -200,7 +200,7 @@ def _library() -> ctypes.CDLL:
 
 
 def find_nvcc() -> str:
-    """Path of the compiler: on PATH, or in the toolkit's usual place."""
+    """Return the path of the compiler: on PATH, or in the toolkit's usual place."""
     homes = [os.environ[x] for x in ("CUDA_HOME", "CUDA_PATH") if x in os.environ]
     for path in [shutil.which("nvcc"), *(f"{home}/bin/nvcc" for home in [*homes, "/usr/local/cuda"])]:
         if path and Path(path).exists():
@@ -209,7 +209,7 @@ def find_nvcc() -> str:
 
 
 def target_of(capability: int) -> str:
-    """The PTX target of a chip, with the features that only it has where there are such: ``sm_90a``."""
+    """Return the PTX target of a chip, architecture-specific if such a target exists: ``sm_90a``."""
     return f"sm_{capability}" + ("a" if capability >= 90 else "")
 
 
@@ -232,7 +232,7 @@ def compile_cubins(sources: dict[str, str], folder: Path, target: str) -> list[b
 
 
 def versions() -> dict[str, str]:
-    """What decides bits besides the chip: the driver, the toolkit's compiler."""
+    """Return the versions that affect bits besides the chip: of the driver and the toolkit's compiler."""
     found = {"driver": driver_version(), "cuda": "unknown"}
     nvcc = _output(find_nvcc(), "--version")
     if match := re.search(r"release ([\d.]+), V([\d.]+)", nvcc):
@@ -242,7 +242,7 @@ def versions() -> dict[str, str]:
 
 
 def driver_version() -> str:
-    """Version of the driver, ``"unknown"`` where nvidia-smi does not say it."""
+    """Return the version of the driver, ``"unknown"`` if nvidia-smi does not report it."""
     return (_output("nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader").split() or ["unknown"])[0]
 
 

@@ -35,7 +35,7 @@ SOURCES = {
 
 
 def _filled(parameters: tuple[Parameter, ...], *values: Any) -> tuple[Any, ...]:
-    """Give empty classes, one byte each, a zero, and the others their values in order."""
+    """Pass a zero byte for each empty class, and the values of the others in order."""
     given: Iterator[Any] = iter(values)
     return tuple(bytes(1) if x.bytes == 1 else next(given) for x in parameters)
 
@@ -43,7 +43,7 @@ def _filled(parameters: tuple[Parameter, ...], *values: Any) -> tuple[Any, ...]:
 def _cute(
     source: str, order: str, dtype: Any, shape: tuple[int, int, int], threads: int = BLOCK, shared: int = 0
 ) -> Launch:
-    """CuTe's ``gemm_device`` in one order of A and B: C is column-major, "nt" means K-last, "tn" K-first."""
+    """Return CuTe's ``gemm_device`` in one order of A and B: C is column-major, "nt" means K-last, "tn" K-first."""
     m, n, k = shape
 
     def draw(rng: np.random.Generator, parameters: tuple[Parameter, ...]) -> Drawn:
@@ -80,7 +80,7 @@ def _ones(rng: np.random.Generator, shape: tuple[int, int]) -> Array:
 
 
 def _copy(source: str, kernel: str, shape: tuple[int, int], tiled: bool) -> Launch:
-    """CuTe's copies of a column-major tensor in tiles of 128 x 64; a tensor is a struct with its pointer last."""
+    """Return CuTe's copies of a column-major tensor in tiles of 128 x 64; a tensor is a struct with a final pointer."""
     m, n = shape
     tiles = (math.ceil(m / 128), math.ceil(n / 64))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What to ask a GPU about ``cvt`` and ``prmt``: every legal form, its PTX, and patterns that tell rules apart.
+"""Probe cases of ``cvt`` and ``prmt``: every legal form, its PTX, and patterns that distinguish rules.
 
 A case is one instruction and its inputs; `wmma_emu.gpu.run_snippet` runs it, a thread for each input. All
 randomness is a SHAKE-128 stream, so that inputs need not be stored. A change that changes a bit needs a new `VERSION`.
@@ -32,7 +32,7 @@ class ProbeCase:
     ----------
     mnemonic : str
     line : str
-        PTX of the one instruction; its registers are %d, and %a, %b, %c as far as it has them.
+        The PTX of the one instruction, with registers %d, and %a, %b, %c if it has them.
     register_types : dict of str to str
         PTX register type of each: ``{"d": "b16", "a": "f32"}``.
     inputs : dict of str to unsigned array, 1-D
@@ -78,7 +78,7 @@ def prmt_cases() -> Iterator[ProbeCase]:
 
 @cache
 def inputs_of_type(name: str) -> NDArray[Any]:
-    """All patterns of a type of at most 16 bits; of a wider one edges, and random ones as many as there is room for.
+    """Return all patterns of a type of at most 16 bits; for a wider type, edges and random patterns up to the limit.
 
     Two 16-bit elements in a register run through all patterns, in opposite orders.
     """
@@ -132,7 +132,7 @@ def _floats(name: str, random: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 def _float_edges(name: str) -> list[int]:
-    """Specials, subnormals, and the neighbourhoods of every format's ends, midpoints and powers of two."""
+    """Return specials, subnormals, and the neighbourhoods of every format's ends, midpoints and powers of two."""
     fmt = CVT_TYPES[name].element
     infinity, width = fmt.infinity, fmt.fraction_bits
     quiet = 1 << (width - 1)
@@ -151,7 +151,7 @@ def _float_edges(name: str) -> list[int]:
 
 
 def _register_type(name: str) -> str:
-    """Name the register that PTX wants: floats have their own, the narrowest has 16 bits but for two of four bits."""
+    """Name the type of register: floats have their own, others at least 16 bits, except pairs of 4-bit values."""
     row = CVT_TYPES[name]
     if name in ("f32", "f64"):
         return name

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Write what was run or read on which chip, from what campaigns and recordings left: wmma_emu/evidence/runs.txt.
+"""Write the runs of each chip, from the results of campaigns and recordings: wmma_emu/evidence/runs.txt.
 
     python -m tools.evidence_runs
 
@@ -34,7 +34,7 @@ REPORT = ROOT / "docs" / "evidence" / "h200-2026-11-21-crosscheck.html"
 MACHINE_CODE = ROOT / "tests" / "instructions" / "data" / "machine_code.txt"
 
 Names = dict[tuple[str, str], set[str]]
-"""Of (run, chip)."""
+"""The mnemonics of each (run, chip)."""
 
 
 def _typed(shape: str, types: str, pairs: Iterable[tuple[str, str]]) -> tuple[str, ...]:
@@ -68,11 +68,11 @@ LITERATURE = {
     "sm_70": _VOLTA, "sm_75": (*_TURING, *_VOLTA), "sm_80": _AMPERE, "sm_86": _AMPERE, "sm_89": _ADA, "sm_100": _AMPERE,
     "sm_120": _RTX_BLACKWELL,
 }  # fmt: skip
-"""What MMA-Sim lists (nv_ptx/isa_mma.py, arch_mma_shape_and_type), of chips without a campaign of their own."""
+"""The instructions that MMA-Sim lists (nv_ptx/isa_mma.py, arch_mma_shape_and_type) for chips without a campaign."""
 
 
 def machine_code() -> dict[tuple[str, str], frozenset[str]]:
-    """Opcodes of the machine instructions of every mnemonic on every chip."""
+    """Return opcodes of the machine instructions of every mnemonic on every chip."""
     found = {}
     for line in MACHINE_CODE.read_text().splitlines():
         if not line.startswith("#"):
@@ -84,7 +84,7 @@ def machine_code() -> dict[tuple[str, str], frozenset[str]]:
 
 
 def alike(run: set[str], chip: str, code: Mapping[tuple[str, str], frozenset[str]]) -> set[str]:
-    """Every mnemonic that is made of machine instructions and formats of a run on a chip; software is not."""
+    """Return every mnemonic whose machine instructions and formats occur in a run on a chip, except software."""
     seen = frozenset[str]().union(*(code[x, chip] for x in run))
     seen = frozenset(x for x in seen if not x.startswith("software"))
     formats = {INSTRUCTIONS[x].a for x in run}
@@ -96,13 +96,13 @@ def alike(run: set[str], chip: str, code: Mapping[tuple[str, str], frozenset[str
 
 
 def campaign() -> set[str]:
-    """Mnemonics of the cross-check's report."""
+    """Return mnemonics of the cross-check's report."""
     rows = re.findall(r'<tr><td class="word">(\S+?)(?: \(\S+\))?</td><td>([\d,]+)</td><td>0</td>', REPORT.read_text())
     return {mnemonic for mnemonic, _ in rows if mnemonic in INSTRUCTIONS}
 
 
 def recordings() -> Names:
-    """Mnemonics whose dot products others recorded and published."""
+    """Return mnemonics whose dot products others recorded and published."""
     found: Names = {}
     with np.load(DATA / "recorded_dot_products.npz") as arrays:
         for gpu, fmt, d in (key.split("|") for key in arrays.files if "|D_" in key):
@@ -115,7 +115,7 @@ def recordings() -> Names:
 
 
 def matrix_instructions() -> Names:
-    """The runs of matrix products."""
+    """Return the runs of matrix products."""
     code = machine_code()
     found: Names = {("campaign", "sm_90"): campaign()}
     for mnemonic, chip in code:
@@ -128,7 +128,7 @@ def matrix_instructions() -> Names:
 
 
 def other_runs() -> Names:
-    """The runs on one H200: conversions, approximations, fragments, operands in shared memory, sums, libraries."""
+    """Return the runs on one H200: conversions, approximations, fragments, shared operands, sums, libraries."""
     with np.load(ROOT / "tests" / "quantise" / "torchao.npz") as arrays:
         scaled = [key.removeprefix("cuda ") for key in arrays.files if key.startswith("cuda scales ")]
         on_a_processor = [key for key in arrays.files if key.startswith("scales ")]
@@ -152,7 +152,7 @@ def _rules(keys: list[str]) -> set[str]:
 
 
 def _keys(file: str) -> set[str]:
-    """Names of the arrays of a recording, equal ones included."""
+    """Return the names of the arrays of a recording, including equal ones."""
     with np.load(DATA / f"{file}.npz") as arrays:
         also = [name for name in ("same", "same_as_row_major") if name in arrays.files]
         same = {str(row[0] if row.ndim else row) for name in also for row in arrays[name]}
@@ -173,7 +173,7 @@ def _fragment(key: str) -> str:
 
 
 def text() -> str:
-    """The file: a line for each name, under a line with all runs that have it."""
+    """Return the file: a line for each name, under a line with all runs that have it."""
     runs_of: dict[str, dict[str, list[str]]] = {}
     for (run, chip), names in (matrix_instructions() | other_runs()).items():
         for name in names:
@@ -189,7 +189,7 @@ def text() -> str:
 
 
 def _with_all_n(names: set[str]) -> Iterator[str]:
-    """One name for those of `wgmma` that are there with every n."""
+    """Return one name for the instructions of `wgmma` that are listed with every n."""
     starred: dict[str, set[str]] = {}
     for name in names:
         starred.setdefault(re.sub(r"(?<=m64)n\d+(?=k)", "n*", name), set()).add(name)

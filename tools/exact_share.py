@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""How often a product with block scales is exact but for its one rounding, by families of operands.
+"""The share of products with block scales that are exact except for one rounding, by input generator.
 
     python -m tools.exact_share [--count 256]
 
 An element is exact where the unit cuts no bit: every term, shifted to the common exponent, keeps all of its bits. Then
-D is the sum of the products and c in rational arithmetic, rounded once toward zero. The sum here is made of fractions,
-and takes nothing from the engines.
+D is the sum of the products and c in rational arithmetic, rounded once toward zero. The sum here is computed with
+fractions, and takes nothing from the engines.
 """
 
 import argparse
@@ -35,11 +35,11 @@ PRODUCTS = {
     "kind::mxf4nvf4, 4X ue8m0": "m16n8k64.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue8m0",
     "kind::mxf4nvf4, 4X ue4m3": "m16n8k64.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue4m3",
 }
-"""What has a line in the table: instructions of sm_120. Those of `tcgen05.mma` compute the same."""
+"""The lines of the table: instructions of sm_120. Those of `tcgen05.mma` compute the same."""
 
 
 class Element(NamedTuple):
-    """What one element of D is made of: patterns."""
+    """The terms of one element of D, as patterns."""
 
     a: list[int]
     b: list[int]
@@ -54,7 +54,7 @@ def elements(product: DotProduct, family: str, count: int, seed: int = 0) -> Ite
     - narrow exponents: elements from 1/4 to 4 and zeros, scales within eight binades, c a number of quarters;
     - one block far above: the same, but one block 2**28 times as large as the others (less with ue4m3, whose range is
       no larger); where a block is all of the instruction, it alone, above c;
-    - cancelling pairs: any elements; products of opposite signs, neighbours in k, but for three of them; c is small.
+    - cancelling pairs: any elements; products of opposite signs, neighbours in k, except three of them; c is small.
     """
     if product.scale is None:
         raise ValueError("a product without block scales has no such families")
@@ -79,7 +79,7 @@ def elements(product: DotProduct, family: str, count: int, seed: int = 0) -> Ite
 
 
 def _elements(fmt: Format, count: int, largest: float, rng: np.random.Generator) -> Bits:
-    """Elements, and those not zero between ``largest`` and its inverse."""
+    """Return elements, and those not zero between ``largest`` and its inverse."""
     codes = np.arange(1 << fmt.bits, dtype=np.uint8)
     size = np.abs(decode(codes, fmt))
     taken: Bits = codes[np.isfinite(size) & (size <= largest) & ((size >= 1 / largest) | (size == 0))]
@@ -87,14 +87,14 @@ def _elements(fmt: Format, count: int, largest: float, rng: np.random.Generator)
 
 
 def _scale(fmt: Format, exponents: np.ndarray, rng: np.random.Generator) -> Bits:
-    """Scales of these exponents; their significands are any."""
+    """Return scales of these exponents with random significands."""
     clipped = np.clip(exponents, fmt.emin, fmt.emax - 1) + fmt.bias
     significands = rng.integers(0, 1 << fmt.fraction_bits, clipped.shape)
     return (clipped << fmt.fraction_bits | significands).astype(np.uint8)
 
 
 def exact_sum(product: DotProduct, element: Element) -> Fraction:
-    """The products under their scales, and c, in rational arithmetic."""
+    """Return the products under their scales, and c, in rational arithmetic."""
     a, b = _fractions(element.a, product.a), _fractions(element.b, product.b)
     x, y = _fractions(element.scale_a, product.scale), _fractions(element.scale_b, product.scale)
     block = product.scale_block
@@ -108,7 +108,7 @@ def _fractions(bits: Sequence[int], fmt: Format | None) -> list[Fraction]:
 
 
 def is_cut(product: DotProduct, element: Element) -> bool:
-    """Whether the unit cuts a bit of any term."""
+    """Return whether the unit cuts a bit of any term."""
     block = product.scale_block
     scales = ([x[k // block] for k in range(product.k)] for x in (element.scale_a, element.scale_b))
     terms = step_terms(product, element.a, element.b, element.c, *scales)
@@ -118,7 +118,8 @@ def is_cut(product: DotProduct, element: Element) -> bool:
 
 
 def toward_zero(value: Fraction) -> int:
-    """The float32 pattern of a number, cut toward zero; a zero is +0, what is too large infinity.
+    """Return the float32 pattern of a number, rounded toward zero; a zero is +0, and numbers that are too large are
+    infinity.
 
     Examples
     --------
@@ -136,12 +137,12 @@ def toward_zero(value: Fraction) -> int:
 
 
 def exact_share(product: DotProduct, family: str, count: int = 256, seed: int = 0) -> Fraction:
-    """The share of a family's elements of which no bit is cut."""
+    """Return the share of a family's elements of which no bit is cut."""
     return Fraction(sum(not is_cut(product, x) for x in elements(product, family, count, seed)), count)
 
 
 def table(count: int = 256) -> Iterator[tuple[str, list[float]]]:
-    """For each kind the shares, family by family."""
+    """Return the shares of each kind, by generator."""
     for name, mnemonic in PRODUCTS.items():
         product = dot_product_of(lookup(mnemonic, "sm_120"), "sm_120")
         yield name, [float(exact_share(product, family, count)) for family in FAMILIES]

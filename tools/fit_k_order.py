@@ -39,7 +39,7 @@ _MOST_SPLITS = 64
 
 
 def emulate(case: Case, seed: int, instr: str, order: KOrder, rows: int | None = None) -> NDArray[Any]:
-    """Patterns of the first rows of D, with the epilogue of `gemm`."""
+    """Return patterns of the first rows of D, with the epilogue of `gemm`."""
     dtype, out = dtype_of(case.fmt), dtype_of(case.out_format)
     A, B = inputs(case, seed)
     keywords: dict[str, Any] = {"instr": instr, "arch": "sm_90", "out_dtype": out, "k_order": order}
@@ -57,7 +57,7 @@ def emulate(case: Case, seed: int, instr: str, order: KOrder, rows: int | None =
 
 
 def candidates(case: Case) -> Iterator[tuple[str, KOrder]]:
-    """Instructions and orders, plain ones first."""
+    """Return instructions and orders, plain ones first."""
     for instr in _INSTRUCTIONS[case.fmt]:
         step, seen = _STEPS[instr.split(".")[0]], set()
         for order in _orders(case, step):
@@ -86,7 +86,7 @@ def _orders(case: Case, step: int) -> Iterator[KOrder]:
 
 
 def fits(case: Case, rows: NDArray[Any], seed: int, first: int, most: int) -> list[tuple[str, KOrder]]:
-    """The candidates that reproduce every row, ``most`` of them at most."""
+    """Return the candidates that reproduce every row, ``most`` of them at most."""
     found = []
     for instr, order in candidates(case):
         if np.array_equal(row_checksums(emulate(case, seed, instr, order, first)), rows[:first]) and np.array_equal(

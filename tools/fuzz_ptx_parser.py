@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Feed damaged PTX to the parser: every text must become a program or be refused, in time linear in its length.
+"""Feed damaged PTX to the parser: every source must be parsed or rejected, in time linear in its length.
 
 python -m tools.fuzz_ptx_parser --count 1000000 --seed 0 --report FILE [--processes 1]
 
-The same seed gives the same texts, whatever the number of processes. Exit status 1 if anything else came out.
+The same seed gives the same sources, for any number of processes. Exit status 1 if anything else happened.
 """
 
 import argparse
@@ -52,7 +52,7 @@ SNIPPETS = (
     '.entry k() { .reg .v4 .f32 v; .pragma "nounroll"; ld.global.v4.f32 v, [16]; } '
     '.file 1 "x" .section .debug { .b8 1 }',
 )
-"""Texts that parse, so that most damaged ones get far."""
+"""Valid sources, so that the parser gets far in most damaged ones."""
 
 _PIECES = re.compile(r"\s+|\w+|[^\w\s]")
 
@@ -62,7 +62,7 @@ _SPANS = (1, 1, 1, 2, 2, 3, 5, 8, 20, 60)
 
 @dataclass(slots=True)
 class Counts:
-    """What came out of some texts."""
+    """The results of some sources."""
 
     parsed: int = 0
     refused: int = 0
@@ -79,18 +79,18 @@ class Counts:
 
 
 def sources() -> list[str]:
-    """Texts to damage: the snippets, and whole samples of what compilers emit."""
+    """Return sources to damage: the snippets, and whole samples of compilers' output."""
     return [*(HEAD + x for x in SNIPPETS), *(x.read_text() for x in sorted(TEXTS.glob("*.ptx")))]
 
 
 def soup(draw: random.Random) -> str:
-    """Words of PTX in any order."""
+    """Return words of PTX in any order."""
     words = " ".join(draw.choices(WORDS, k=draw.randrange(1, 60)))
     return draw.choice(("", HEAD, HEAD + ".entry k() { .reg .b32 %r<5>; .reg .pred %p<2>; ")) + words
 
 
 def raw(draw: random.Random) -> str:
-    """Characters in any order, some of them many times."""
+    """Return characters in any order, some of them many times."""
     alphabet = "abr.%_$0123456789xfUe+-*/<>{}[]()|&^~!?:;,@=\"\\#' \t\n\r\0é\u2028"
     text = "".join(draw.choices(alphabet, k=draw.randrange(1, 80)))
     if draw.random() < 0.2:
@@ -99,7 +99,7 @@ def raw(draw: random.Random) -> str:
 
 
 def mutated(draw: random.Random, texts: Sequence[str]) -> str:
-    """A text with some spans deleted, doubled, moved, replaced by those of another, and some characters changed."""
+    """Return a source with spans deleted, doubled, moved or replaced from another source, and characters changed."""
     text = draw.choice(texts[: len(SNIPPETS)] if draw.random() < 0.8 else texts)
     for _ in range(draw.choice((1, 1, 1, 2, 3, 8))):
         where, length = draw.randrange(len(text) + 1), draw.choice(_SPANS)
@@ -134,7 +134,7 @@ def mutated(draw: random.Random, texts: Sequence[str]) -> str:
 
 
 def make(index: int, seed: int, texts: Sequence[str]) -> str:
-    """Text number `index` of a seed."""
+    """Return source number `index` of a seed."""
     draw = random.Random(f"{seed} {index}")
     kind = draw.random()
     if kind < 0.15:

@@ -2,7 +2,7 @@
 """Launches as folders, so that a kernel compiled in one place can be recorded on a GPU in another, and compared here.
 
     python -m tools.launch_bundles record BUNDLES OUT       # on a machine with a GPU: the driver compiles and launches
-    python -m tools.launch_bundles compare BUNDLES OUT      # anywhere: the emulator beside what was recorded
+    python -m tools.launch_bundles compare BUNDLES OUT      # anywhere: compare the emulator with the recording
     python -m tools.launch_bundles emulate BUNDLES          # anywhere: the emulator alone
 
 A bundle is a folder with ``launch.json``, ``arrays.npz`` and one or more modules, ``*.ptx`` or ``*.cubin``. An argument
@@ -16,7 +16,7 @@ that it is a structure, as whatever has an address and more than 8 bytes is anyw
 ``"variables"`` says which arrays ``__device__`` and ``__constant__`` variables of the text begin with, by their names.
 
 A launch is recorded twice. Arrays that it changed are stored, and those whose bits are not the same both times
-are named. A kernel that faults takes its process with it, so every module is recorded in a process of its own.
+are named. A kernel that faults takes its process with it, so every module is recorded in a separate process.
 """
 
 import argparse
@@ -153,7 +153,7 @@ class Launcher:
         return after
 
     def _variable(self, name: str) -> int:
-        """Address of a variable of the module."""
+        """Return the address of a variable of the module."""
         place, size = ctypes.c_uint64(), ctypes.c_size_t()
         self._device._call("cuModuleGetGlobal_v2", byref(place), byref(size), self._module, name.encode())
         return place.value

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What to ask a GPU about ldmatrix, stmatrix and movmatrix: every legal form, its PTX, memory, addresses, registers.
+"""Probe cases of ldmatrix, stmatrix and movmatrix: every legal form, its PTX, memory, addresses, registers.
 
 Few inputs suffice, because bits only move: random bytes, so that no two elements are likely alike, and rows in a random
 order. All randomness is a SHAKE-128 stream.

@@ -63,7 +63,7 @@ F64 = Gemm((8, 8, 4), np.float64, np.float64, 4, 16)
 
 
 def _staged(source: str, kernel: str, gemm: Gemm) -> Launch:
-    """A GEMM that goes through shared memory: fewer blocks than tiles of D, so that a block computes two."""
+    """Return a GEMM that goes through shared memory: fewer blocks than tiles of D, so that a block computes two."""
 
     def draw(rng: np.random.Generator, parameters: tuple[Parameter, ...]) -> Drawn:
         A, B, C, D, expected, bound = _product(rng, gemm, gemm.shape(source))
@@ -73,7 +73,7 @@ def _staged(source: str, kernel: str, gemm: Gemm) -> Launch:
 
 
 def _simple(source: str, kernel: str, gemm: Gemm, b_in_tiles: bool = False) -> Launch:
-    """A GEMM of one warp for each tile of D, which reads global memory.
+    """Return a GEMM of one warp for each tile of D, which reads global memory.
 
     ``b_in_tiles``: the kernel reads tile (j, i) of B where the product takes tile (i, j).
     """
@@ -88,7 +88,7 @@ def _simple(source: str, kernel: str, gemm: Gemm, b_in_tiles: bool = False) -> L
 
 
 def _scalar(gemm: Gemm, number: float) -> float | int:
-    """Of the type that the sample has: a float even where it is widened."""
+    """The scalars in the type of the sample: a float even if it is widened."""
     return int(number) if gemm.result is np.int32 else float(np.float32(number))
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from tools.cuda_driver import CudaError, driver_version, find_nvcc
 
 HEADER = "mma.h"
-"""What the sources include that NVRTC does not bring along."""
+"""Headers that the sources include and NVRTC does not provide."""
 
 
 Compile = Callable[[dict[str, str], Path, str], list[bytes]]
@@ -55,7 +55,7 @@ def compile_one(name: str, text: str, target: str) -> bytes:
 
 
 def include_paths() -> list[Path]:
-    """Folders of CUDA's headers: the toolkit's own, or those of the Python packages that hold it."""
+    """Return folders of CUDA's headers: the toolkit's own, or those of the Python packages that hold it."""
     for folder in _folders():
         if (folder / HEADER).exists():
             standard = folder / "cccl"
@@ -82,7 +82,7 @@ def _folders() -> Iterator[Path]:
 
 
 def versions() -> dict[str, str]:
-    """What decides bits besides the chip: the driver, the compiler; as `tools.cuda_driver.versions`."""
+    """Return the versions that affect bits besides the chip, as `tools.cuda_driver.versions`."""
     from cuda.bindings import nvrtc
 
     status, major, minor = nvrtc.nvrtcVersion()

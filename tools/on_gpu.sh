@@ -100,7 +100,7 @@ step "check registers, numpy" 60 "$python" -m tools.check_registers "$out/sm90_r
 show=180 step "check cuBLAS" 300 "$python" -m tools.check_cublas "$out/sm90_cublas.npz"
 step "check registers, reference" 90 "$python" -m tools.check_registers "$out/sm90_registers.npz" --quiet \
     --engine reference --first-tiles 1
-gpu_tests() { # no test that is marked is no failure
+gpu_tests() { # it is not a failure if no test is marked
     "$python" -m pytest -m gpu -q -p no:cacheprovider -p no:benchmark tests/gpu
     local status=$?
     [ "$status" -eq 5 ] || return "$status"

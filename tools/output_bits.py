@@ -33,7 +33,7 @@ _PINNED = re.compile(r"`tests/data/output_bits\.txt`\s+\(SHA-256\s+`(\w+)`\)")
 
 
 def digest_of(computed: Computed) -> str:
-    """Twelve digits of the SHA-256 of arrays: their bits, little-endian, and their shapes."""
+    """Return twelve digits of the SHA-256 of arrays: their bits, little-endian, and their shapes."""
     found = hashlib.sha256()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -57,7 +57,7 @@ def sections(changelog: str) -> dict[str, str]:
 
 
 def named_since(release: str, changelog: str) -> list[str]:
-    """Give the keys, with stars, that the sections above a release name under "Changed output bits"."""
+    """Return the keys, with stars, that the sections above a release list under "Changed output bits"."""
     found: list[str] = []
     for version, text in sections(changelog).items():
         if version == release:
@@ -69,22 +69,22 @@ def named_since(release: str, changelog: str) -> list[str]:
 
 
 def changed(then: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
-    """Give the keys whose bits are others, or that are gone. What is new has changed nothing."""
+    """Return the keys whose bits differ, or that were removed. New keys do not count as changes."""
     return [key for key, digest in then.items() if now.get(key) != digest]
 
 
 def unnamed(keys: Iterable[str], names: Collection[str]) -> list[str]:
-    """Give the keys that no name stands for."""
+    """Return the keys that no name covers."""
     return [key for key in keys if not any(fnmatchcase(key, name) for name in names)]
 
 
 def idle(names: Iterable[str], keys: Collection[str]) -> list[str]:
-    """Give the names that stand for no key."""
+    """Return the names that do not cover a key."""
     return [name for name in names if not any(fnmatchcase(key, name) for key in keys)]
 
 
 def wrong(then: Mapping[str, str], now: Mapping[str, str], names: Collection[str]) -> str:
-    """Say what the changelog must say and does not, or says and must not; "" if it is right."""
+    """Return a message on missing or superfluous entries of the changelog; "" if it is right."""
     keys = changed(then, now)
     missing, idle_names = unnamed(keys, names), idle(names, keys)
     said = [f"bits changed, and CHANGELOG.md does not say so: {', '.join(missing)}"] if missing else []
@@ -100,12 +100,12 @@ def wrong(then: Mapping[str, str], now: Mapping[str, str], names: Collection[str
 
 
 def seal_of(text: str) -> str:
-    """Give the digest of the file itself, which the section of its release has."""
+    """Return the digest of the file itself, which the section of its release contains."""
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def sealed(release: str, changelog: str) -> str | None:
-    """Give the digest of the file that the section of a release has; None where it has none."""
+    """Return the digest of the file that the section of a release contains, or None."""
     found = _PINNED.search(sections(changelog).get(release, ""))
     return found and found[1]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What `tools.output_bits` digests: for each key a function that computes the bits, on inputs that never change."""
+"""The cases of `tools.output_bits`: for each key a function that computes the bits, on fixed inputs."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, partial
@@ -46,7 +46,7 @@ _ROUNDED_FORMATS = ("f16", "bf16", "f32", "f64")
 
 
 def outputs() -> dict[str, Computed]:
-    """What is digested, by key: a function that computes it."""
+    """The functions that compute the digested bits, by key."""
     found = dict(
         [
             *_grouped("", _products()), *_grouped("layout ", _layouts()), *_roundings(), *_functions(), *_quantisers(),
@@ -88,7 +88,7 @@ def _product(row: Instruction, arch: str) -> Sequence[Array]:
 
 @cache
 def _multiplied(row: Instruction, product: DotProduct) -> Sequence[Array]:
-    """One tile of each family, of which the first columns; chips of one model share it."""
+    """Return the first columns of one tile of each generator; chips of one model share it."""
     tiles = []
     for family in (x for x in _FAMILIES if x in families_of(row)):
         drawn = draw(row, family, 0, row.products, row.products, row.products)
@@ -163,7 +163,7 @@ def _of_one(function: Callable[..., Array], *arguments: Any) -> Sequence[Array]:
 
 
 def _short(mnemonic: str) -> str:
-    """Of a conversion the opcode and the type that it gives."""
+    """Return the opcode and the result type of a conversion."""
     opcode, *parts = mnemonic.split(".")
     return f"{opcode} to {parts[-2]}" if opcode == "cvt" else opcode
 
@@ -176,7 +176,7 @@ def _quantisers() -> Iterator[tuple[str, Computed]]:
 
 
 def _numbers(fmt: str, shape: tuple[int, ...], key: str) -> Array:
-    """Numbers of a format, between -1 and 1 where it has fractions."""
+    """Return numbers of a format, between -1 and 1 if it has fractions."""
     count = int(np.prod(shape))
     if not FORMATS[fmt].is_float:
         return from_bits(_patterns(fmt, count, key), fmt).reshape(shape)

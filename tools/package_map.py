@@ -56,7 +56,7 @@ def imports() -> dict[str, set[str]]:
 
 
 def arrows(rows: list[list[str]], found: dict[str, set[str]]) -> list[tuple[str, str]]:
-    """Leave out what every package imports, and arrows that say nothing beside others."""
+    """Leave out packages that every package imports, and arrows that others imply."""
     *upper, _ = rows
     packages = [x for row in upper for x in row]
     direct = {x: {y for y in found.get(x, ()) if y in packages} for x in packages}
@@ -87,7 +87,7 @@ def draw() -> str:
 
 
 def _boxes(rows: list[list[str]]) -> dict[str, tuple[float, float, float]]:
-    """Place the rows below each other, to the left and to the right of the middle by turns: arrows pass beside them."""
+    """Stack the rows, alternately left and right of the middle, so that arrows pass between them."""
     found = {}
     for i, row in enumerate(rows):
         widths = [text_width(name, _SIZE) + 16 for name in row]

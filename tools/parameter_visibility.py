@@ -28,7 +28,7 @@ SEEDS, OUTPUTS = 5, 2000
 
 
 class Subject(NamedTuple):
-    """A representative of the instructions that one model serves."""
+    """A representative of the instructions that use one model."""
 
     name: str
     mnemonic: str
@@ -160,7 +160,13 @@ def with_section(page: str, begin: str, end: str, text: str) -> str:
 
 def page_text(counts: dict[str, dict[str, dict[str, int]]]) -> str:
     """Return everything between the markers of the page."""
-    lines = [BEGIN, "", f"Outputs of 10,000 ({SEEDS} seeds) that change; an empty cell means none.", "", *summary(counts)]
+    lines = [
+        BEGIN,
+        "",
+        f"Outputs of 10,000 ({SEEDS} seeds) that change; an empty cell means none.",
+        "",
+        *summary(counts),
+    ]
     lines += ["", "Alterations that no input can expose:", ""]
     for subjects, names, reason in UNSEEN:
         who = "every aligned sum" if subjects == _ALIGNED else "; ".join(subjects)

@@ -36,7 +36,7 @@ BEGIN = "<!-- planted errors: written by tools/planted_errors.py -->"
 END = "<!-- end of planted errors -->"
 
 DOT_PRODUCTS = 3 * 10**6
-"""At least so many, all families of a model together, give the shares of the table."""
+"""The least number of dot products of a model, over all generators, for the shares of the table."""
 
 Bits = np.ndarray[Any, Any]
 
@@ -51,7 +51,7 @@ class Model(NamedTuple):
 
 
 class Error(NamedTuple):
-    """What is different: fields of the model, or the rule that zeros have no exponent.
+    """The difference: fields of the model, or the rule that zeros have no exponent.
 
     ``alteration`` is what `altered_arithmetic` calls it.
     """
@@ -164,7 +164,7 @@ def _reversed(operands: Operands) -> Operands:
 
 
 def _row_of_b(b: Bits, k: int, indices: Any) -> Bits:
-    """What the k-th element of each row of A meets: (..., 1, n), or (..., m, n) where A is sparse."""
+    """Return the elements of B for the k-th element of each row of A: (..., 1, n), or (..., m, n) if A is sparse."""
     if indices is None:
         return b[..., k, None, :]
     at = np.broadcast_to(indices[..., k, None], (*np.broadcast_shapes(indices.shape[:-2], b.shape[:-2]),
@@ -173,19 +173,19 @@ def _row_of_b(b: Bits, k: int, indices: Any) -> Bits:
 
 
 def _exponents(bits: Bits, fmt: Format, of_zeros: bool) -> Bits:
-    """Exponents of numbers; those of zeros far below all others, or if wanted the smallest that the format has."""
+    """Return exponents; zeros have one far below all others, or optionally the format's smallest."""
     u = unpack(bits, fmt)
     exponent = np.where(u.significand != 0, u.exponent, fmt.emin if of_zeros else -(1 << 12))
     return exponent.astype(np.int64)
 
 
 def product_of(model: Model) -> DotProduct:
-    """The dot product that a model stands for."""
+    """Return the dot product that a model stands for."""
     return dot_product_of(lookup(model.mnemonic, model.arch), model.arch)
 
 
 def backend(model: Model, error: Error) -> EmulatedBackend:
-    """The other side of a campaign, with the error in it."""
+    """Return the other side of a campaign, with the error in it."""
     alter = error.alter(product_of(model).model)
     if "k_order" in alter and len(product_of(model).steps) == 1:
         return ReversedK(model.arch)
@@ -195,7 +195,7 @@ def backend(model: Model, error: Error) -> EmulatedBackend:
 
 
 def unseen(model: Model, error: Error) -> tuple[str, str]:
-    """What stands in the table where no input can show an error, and why; two empty strings where one can."""
+    """Return the entry of the table and the reason if no input can show an error; two empty strings if one can."""
     product = product_of(model)
     is_order = "k_order" in error.alter(product.model)
     if is_order and len(product.steps) > 1:
@@ -207,10 +207,10 @@ def unseen(model: Model, error: Error) -> tuple[str, str]:
 
 
 PLANTED = tuple((model, error) for error in ERRORS for model in MODELS if not unseen(model, error)[0])
-"""What inputs can show."""
+"""The errors that inputs can show."""
 
 UNSEEN = tuple((model, error) for error in ERRORS for model in MODELS if unseen(model, error)[0])
-"""What no input can show."""
+"""The errors that no input can show."""
 
 
 def name_of(planted: tuple[Model, Error]) -> str:
@@ -220,7 +220,7 @@ def name_of(planted: tuple[Model, Error]) -> str:
 
 
 def share(number: int) -> float:
-    """The share of the dot products of a campaign that show one of the planted errors."""
+    """Return the share of the dot products of a campaign that show one of the planted errors."""
     warnings.simplefilter("ignore")
     model, error = PLANTED[number]
     [ins] = bound_instructions(model.mnemonic, model.arch)
@@ -236,11 +236,11 @@ def share(number: int) -> float:
 
 
 def table(shares: dict[tuple[str, str], float]) -> str:
-    """Everything between the markers of the page."""
+    """Return everything between the markers of the page."""
     lines = [
         BEGIN,
         "",
-        f"Each share is that of {large(DOT_PRODUCTS)} dot products, all families together.",
+        f"Each share is of {large(DOT_PRODUCTS)} dot products, over all generators.",
         "",
     ]
     lines += ["| planted error | " + " | ".join(x.name for x in MODELS) + " |", "|---" * (len(MODELS) + 1) + "|"]

@@ -39,7 +39,7 @@ _UNIT = {
 
 
 def probe_inputs(case: Case, pivot: int) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """A, B, and the k of each row's huge term."""
+    """Return A, B, and the k of each row's huge term."""
     fmt, (huge_a, huge_b), (unit_a, unit_b) = format_of(case.fmt), _HUGE[case.fmt], _UNIT[case.fmt]
     places = (np.arange(case.m) * case.k // case.m + 1) % case.k
     a, b = np.full((case.m, case.k), unit_a), np.zeros((case.k, case.n))
@@ -53,7 +53,7 @@ def probe_inputs(case: Case, pivot: int) -> tuple[NDArray[Any], NDArray[Any], ND
 
 
 def survivors(case: Case, d: NDArray[Any]) -> NDArray[np.float64]:
-    """Counts of units, from the patterns of D."""
+    """Return counts of units from the patterns of D."""
     unit_a, unit_b = _UNIT[case.fmt]
     return np.asarray(decode(d, format_of(case.out_format))) / (unit_a * unit_b)
 

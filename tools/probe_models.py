@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Probe every distinct float model of the table, or the GPU at hand, and write down what was found.
+"""Probe every distinct float model of the table, or this machine's GPU, and write the results.
 
 python -m tools.probe_models --json docs/evidence/probe-models-2026-11-21.json [--page docs/evidence/probe-models.md]
 python -m tools.probe_models --gpu --json docs/evidence/h200-2026-11-21-probe.json
@@ -27,21 +27,21 @@ from wmma_emu.testing import examine
 
 
 class Row(NamedTuple):
-    """A representative of all instructions that one model serves with the same formats and k."""
+    """A representative of all instructions that use one model with the same formats and k."""
 
     mnemonic: str
     arch: str
     lowering: str
 
     def bound(self) -> we.BoundInstruction:
-        """The instruction on its chip."""
+        """Return the instruction on its chip."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", we.UnverifiedModelWarning)
             return we.instruction(self.mnemonic, arch=self.arch, lowering=self.lowering)
 
 
 def distinct_rows(arch: str = "") -> list[Row]:
-    """One instruction for each way of computing floats without block scales: dense and narrow ones first."""
+    """Return one instruction for each way of computing floats without block scales: dense and narrow ones first."""
     found: dict[tuple[object, ...], Row] = {}
     probed = (row for row in INSTRUCTIONS.values() if not row.is_block_scaled)
     order = sorted(probed, key=lambda row: (row.is_sparse, row.is_warpgroup, row.n))
@@ -75,16 +75,16 @@ def compared(row: Row, ins: we.BoundInstruction, f: Callable[..., Any]) -> dict[
 
 
 def on_the_gpu(rows: list[Row]) -> Iterator[dict[str, Any]]:
-    """Examine the GPU at hand, instruction after instruction."""
+    """Examine this machine's GPU, instruction by instruction."""
     for row in rows:
         ins = row.bound()
         if ins.model.lowering != "native" and ins.model != we.instruction(row.mnemonic, arch=row.arch).model:
-            continue  # another compiler's sequence than the one at hand
+            continue  # another compiler's sequence than the installed one
         yield compared(row, ins, partial(we.gpu.multiply, ins))
 
 
 def page_of(results: list[dict[str, Any]], about: str) -> str:
-    """The results as a Markdown table."""
+    """Return the results as a Markdown table."""
     lines = [
         "# What `probe` finds out",
         "",
@@ -102,20 +102,20 @@ def page_of(results: list[dict[str, Any]], about: str) -> str:
 
 
 def summary(results: list[dict[str, Any]]) -> str:
-    """One sentence."""
+    """Return one sentence."""
     right = sum(not result["differences"] for result in results)
     slowest = max(result["seconds"] for result in results)
     checked = sum(result["checked"] for result in results)
     return (
         f"{right} of {len(results)} models recovered; the slowest took {slowest:.1f} s; {checked} dot products of "
-        "adversarial families compared with what was found"
+        "adversarial inputs compared with the inferred model"
     )
 
 
 def main(arguments: list[str]) -> int:
     """Probe, print, write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--gpu", action="store_true", help="probe the GPU at hand instead of the emulator")
+    parser.add_argument("--gpu", action="store_true", help="probe this machine's GPU instead of the emulator")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--page", type=Path)
     parser.add_argument("--processes", type=int, default=2)
@@ -154,13 +154,13 @@ def _line(result: dict[str, Any]) -> str:
 
 
 def _json_of(about: dict[str, Any], results: list[dict[str, Any]]) -> str:
-    """One line for each result."""
+    """Return one line for each result."""
     head = json.dumps(about, indent=1).removesuffix("\n}")
     return head + ',\n "results": [\n  ' + ",\n  ".join(map(json.dumps, results)) + "\n ]\n}\n"
 
 
 def _brief(result: dict[str, Any]) -> dict[str, Any]:
-    """Without the evidence, which another run prints."""
+    """Return the result without the evidence, which another run prints."""
     return {name: value for name, value in result.items() if name not in ("answers", "subject", "like")}
 
 

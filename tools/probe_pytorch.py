@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Ask PyTorch's products on the GPU at hand what they are.
+"""Probe PyTorch's products on this machine's GPU.
 
 python -m tools.probe_pytorch > docs/evidence/h200-2026-11-21-probe-pytorch.txt
 """
@@ -17,7 +17,7 @@ Array = np.ndarray
 
 
 def products() -> dict[str, tuple[str, Callable[[Array, Array, Array], Array]]]:
-    """PyTorch's products by name: an instruction with their shape and formats, and the function."""
+    """Return PyTorch's products by name: an instruction with their shape and formats, and the function."""
     import torch
 
     def on_gpu(x: Array) -> torch.Tensor:

@@ -3,7 +3,7 @@
 
     python -m tools.prove_approx --json approx.json
 
-The emulator's own code runs on the GPU, as integer arithmetic on CuPy arrays, beside the instruction: all 2**32 words
+The emulator's own code runs on the GPU, as integer arithmetic on CuPy arrays, next to the instruction: all 2**32 words
 of every f32 instruction and upper words of f64, all 2**16 of f16 and bf16, 2**32 pairs of each division. Mismatches are
 counted and shown; exit status 1 if any bit differs. ``--sweeps FILE`` stores all results of binades that have some.
 """
@@ -35,7 +35,7 @@ _SHIFT = {"f32": 23, "f64": 52, "b16": 7, "b32": 23}
 
 
 def batches(instruction: str, seed: int) -> Iterator[tuple[str, tuple[Any, ...]]]:
-    """Inputs of an instruction, chunk by chunk, each with the name of its family."""
+    """Return inputs of an instruction, chunk by chunk, each with the name of its family."""
     import cupy
 
     kind = INSTRUCTIONS[instruction]
@@ -99,7 +99,7 @@ def prove(instruction: str, seed: int) -> dict[str, Any]:
 
 
 def sweep(instruction: str, upper: int) -> tuple[str, list[int], bytes]:
-    """All 2**23 results of a binade (sign and exponent): dtype of second differences, first two results, the bytes."""
+    """Encode all 2**23 results of a binade: dtype of second differences, first two results, the bytes."""
     import cupy
 
     y = cupy.asnumpy(run(instruction, cupy.arange(upper << 23, upper + 1 << 23, dtype=np.uint32))).astype(np.int64)
@@ -126,7 +126,7 @@ def store_sweeps(path: Path, report: dict[str, Any]) -> None:
 
 
 def machine() -> dict[str, Any]:
-    """What the results are of."""
+    """Return the GPU and the versions of the results."""
     import cupy
 
     import wmma_emu as we

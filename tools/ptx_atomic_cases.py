@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What to ask a GPU about atomic operations: every operation of every type in every space, with inputs that tell rules
-apart."""
+"""Probe cases of atomic operations: every operation of every type in every space, with inputs that distinguish
+rules."""
 
 from collections.abc import Iterator
 from itertools import product
@@ -45,7 +45,7 @@ def inputs(name: str, kind: str) -> tuple[Array, ...]:
     drawn = tuple(inputs_of(kind, place) for place in range(3 if name == "cas" else 2))
     if name != "cas":
         return drawn
-    # Every other expected value is the one that is there.
+    # Every other expected value equals the stored one.
     equal = np.arange(COUNT) % 2 == 0
     return drawn[0], np.where(equal, drawn[0], drawn[1]), drawn[2]
 

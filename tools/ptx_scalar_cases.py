@@ -88,7 +88,7 @@ def _case(entry: OperationEntry, constants: dict[int, int], suffix: str) -> Scal
 
 
 def _into_wider(words: str, width: int) -> Iterator[ScalarCase]:
-    """A conversion to a narrow integer whose result stands in a wider register."""
+    """Return a conversion to a narrow integer whose result is in a wider register."""
     *_, target, source = words.split(".")
     if bits_of_type(target) < width:
         operands = Register(0, "%d0", f"b{width}"), _register("a0", source)
@@ -125,7 +125,7 @@ def _packs(entry: OperationEntry) -> Iterator[ScalarCase]:
 
 
 def inputs(case: ScalarCase) -> list[NDArray[np.generic]]:
-    """Patterns for each source of the form, the carry included; of a constant, itself."""
+    """Return patterns for each source of the form, the carry included; of a constant, itself."""
     return [
         np.full(1, constant.value, np.uint32)
         if isinstance(constant := _source(case, i), Immediate)
@@ -141,7 +141,7 @@ def _source(case: ScalarCase, i: int) -> Operand | None:
 
 
 def emulated(case: ScalarCase) -> NDArray[np.uint64]:
-    """Results as uint64, (destinations, `COUNT`); predicates and carries are 0 and 1."""
+    """Return results as uint64, (destinations, `COUNT`); predicates and carries are 0 and 1."""
     sources = [x.reshape(1, 1, 1) if x.size == 1 else x.reshape(-1, 4, 32) for x in inputs(case)]
     results = case.operation.compute(*sources)
     results = results if isinstance(results, tuple) else (results,)
@@ -153,7 +153,7 @@ _HEADER = ".version 9.0\n.target sm_90a\n.address_size 64\n"
 
 
 def modules(cases: list[ScalarCase], count: int) -> dict[str, str]:
-    """PTX texts by file name, with one kernel for each case: k0, k1, ..."""
+    """Return PTX sources by file name, with one kernel for each case: k0, k1, ..."""
     texts: dict[str, list[str]] = {}
     for i, case in enumerate(cases):
         texts.setdefault(f"scalars{i % count}.ptx", [_HEADER]).append(kernel(case, f"k{i}"))
@@ -161,12 +161,12 @@ def modules(cases: list[ScalarCase], count: int) -> dict[str, str]:
 
 
 def input_arrays(case: ScalarCase) -> list[NDArray[np.generic]]:
-    """What is uploaded: the sources that are no constants, predicates and carries as uint32."""
+    """Return the arrays to upload: the sources except constants, with predicates and carries as uint32."""
     return [x.astype(np.uint32) if x.dtype == bool else x for x in inputs(case) if x.size > 1]
 
 
 def kernel(case: ScalarCase, name: str) -> str:
-    """PTX of a kernel: pointers to the inputs, then one to the results, uint64[destinations][threads]."""
+    """Return PTX of a kernel: pointers to the inputs, then one to the results, uint64[destinations][threads]."""
     loaded = [(i, kind) for i, kind in enumerate(case.operation.sources) if not isinstance(_source(case, i), Immediate)]
     parameters = ", ".join(f".param .u64 p{i}" for i in range(len(loaded) + 1))
     lines = [f".visible .entry {name}({parameters}) {{", ".reg .b32 %t<6>;", ".reg .b64 %x<4>;", ".reg .pred %c<2>;"]
@@ -182,19 +182,19 @@ def kernel(case: ScalarCase, name: str) -> str:
         lines += [f".reg .{'pred' if kind == 'pred' else f'b{_bits_in_memory(kind)}'} %d{i};"]
     for i, kind in loaded:
         if kind == CARRY:
-            # A carry of its own: from 1 + (2**32 - 1).
+            # A separate carry: from 1 + (2**32 - 1).
             lines += [f"add.cc.u32 %t3, %a{i}w, 0xffffffff;"]
     lines += [f"{case.entry.opcode} {case.text};", *_store(case, len(loaded))]
     return "\n".join([*lines, "ret;", "}"])
 
 
 def _bits_in_memory(kind: str) -> int:
-    """Predicates and carries are uint32."""
+    """Convert predicates and carries to uint32."""
     return 32 if kind in ("pred", CARRY) else bits_of_type(kind)
 
 
 def _load(slot: int, i: int, kind: str) -> list[str]:
-    """Load source ``i``, whose pointer is parameter ``slot``; a predicate or a carry as a word of its own."""
+    """Load source ``i``, whose pointer is parameter ``slot``; a predicate or a carry as a separate word."""
     bits = _bits_in_memory(kind)
     name = f"%a{i}w" if kind in ("pred", CARRY) else f"%a{i}"
     lines = [f".reg .b{bits} {name};", f"ld.param.u64 %x0, [p{slot}];", f"mul.wide.u32 %x1, %t0, {bits // 8};"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Inputs that tell rules of lane arithmetic apart: for each type and each place among an instruction's sources.
+"""Inputs that distinguish rules of lane arithmetic, for each type and each position among an instruction's sources.
 
 Patterns of floats are drawn together for the first three places: near ties of sums, products and fused multiply-adds,
 cancellation, results at the smallest normal number and at the largest. All randomness is a SHAKE-128 stream. A change
@@ -30,7 +30,7 @@ _PLACES = 4
 
 @cache
 def inputs_of(kind: str, place: int) -> Array:
-    """Patterns of a PTX type for a source: an array of `COUNT`, of its width; bool of "pred" and "cc".
+    """Return patterns of a PTX type for a source: an array of `COUNT`, of its width; bool of "pred" and "cc".
 
     Examples
     --------
@@ -55,7 +55,7 @@ def _words(label: str, count: int, bits: int) -> Array:
 
 
 def _integers(bits: int, place: int) -> Array:
-    """Random, boundary and small integers; in later places also ones at and beside those of the first place."""
+    """Return random, boundary and small integers; for later sources also integers at and next to the first source's."""
     dtype = np.dtype(f"u{bits // 8}")
     label = f"b{bits} {place}"
     every = (1 << bits) - 1
@@ -75,7 +75,7 @@ def _integers(bits: int, place: int) -> Array:
             _integers(bits, 0) + (_words(f"{label} beside", COUNT, 32) % np.uint32(3)).astype(dtype) - dtype.type(1)
         )
         result = np.where(share >= 88, beside, result)
-    # What a position or a length of 8 bits must ignore stands above them.
+    # The bits above an 8-bit position or length must be ignored.
     return np.where((share < 8) & (place > 0), result + dtype.type(256 % (every + 1)), result)
 
 
@@ -108,7 +108,7 @@ class _Draw:
         return _words(f"{self.label} {part}", self.count, self.bits).astype(np.uint64)
 
     def number(self, part: str, exponent: Array | int, low_zeros: int = 0) -> Array:
-        """Random sign and fraction under an exponent field."""
+        """Return random sign and fraction under an exponent field."""
         word = self.random(part)
         significand = word & np.uint64((1 << self.fraction) - 1)
         significand = significand >> np.uint64(low_zeros) << np.uint64(low_zeros)
@@ -119,7 +119,7 @@ class _Draw:
         return low + self.below(part, high - low + 1).astype(np.int64)
 
     def numbers(self, low: int, high: int) -> Three:
-        """Three numbers whose exponent fields are within bounds."""
+        """Return three numbers whose exponent fields are within bounds."""
         a, b, c = (self.number(x, self.exponents(f"{x}e", low, high)) for x in "abc")
         return a, b, c
 
@@ -127,7 +127,7 @@ class _Draw:
 def _specials_beside_numbers(draw: _Draw) -> Three:
     table = np.array(_specials(draw.fmt), np.uint64)
     a, b, c = (table[draw.below(x, len(table))] for x in "abc")
-    # Some beside a number without anything special.
+    # Some together with an ordinary number.
     plain = draw.number("d", draw.exponents("de", draw.bias - 3, draw.bias + 3))
     return a, np.where(draw.random("e") % np.uint64(4) == 0, plain, b), c
 
@@ -142,7 +142,7 @@ def _close(draw: _Draw) -> Three:
 
 
 def _ties_of_sums(draw: _Draw) -> Three:
-    # b is half a unit of the last place of a, or of the place above, and a little more or less.
+    # b is half a unit in the last place of a, or of the next digit, and slightly more or less.
     fraction, top = draw.fraction, draw.top
     exponent = draw.exponents("e", fraction + 4 if top > fraction + 6 else top - 4, top - 2)
     b = exponent - fraction - 1 + (draw.random("f") % np.uint64(3)).astype(np.int64) - 1
@@ -175,7 +175,7 @@ def _tiny(draw: _Draw) -> Three:
 
 
 def _smallest(draw: _Draw) -> Three:
-    # Products beside the smallest normal number: (1 + k u) * (1 - j u) at that exponent.
+    # Products next to the smallest normal number: (1 + k u) * (1 - j u) at that exponent.
     field = draw.exponents("ae", 2, draw.bias)
     up = (draw.random("f") % np.uint64(5)).astype(np.int64)
     down = (draw.random("g") % np.uint64(8)).astype(np.int64)
@@ -201,11 +201,11 @@ _FAMILIES: dict[str, tuple[int, Callable[[_Draw], Three]]] = {
     "ties of products": (1000, _ties_of_products), "tiny": (1000, _tiny), "smallest": (400, _smallest),
     "subnormal": (300, _subnormal), "huge": (340, _huge),
 }  # fmt: skip
-"""How many of each kind, and what draws them."""
+"""The number of inputs of each kind, and the function that draws them."""
 
 
 def _product(a: Array, b: Array, fmt: Format) -> Array:
-    """Some product of two numbers, near enough."""
+    """Return some product of two numbers, near enough."""
     with np.errstate(all="ignore"):
         match fmt.name:
             case "f64":

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Recording what PTX kernels leave in memory: the same text runs on a GPU and on the emulator, and is compared.
 
-Of every row a recording holds a digest of all results and a few of them; inputs are drawn again.
+A recording has, for every case, a digest of all results and a few of them; inputs are drawn again.
 """
 
 import os
@@ -25,10 +25,10 @@ Array = NDArray[Any]
 HEAD = ".version 9.0\n.target sm_90a\n.address_size 64\n"
 
 NAME = "KERNEL"
-"""Stands for the kernel's name in a text."""
+"""The placeholder of the kernel's name in PTX source."""
 
 Measure = Callable[[Sequence["TextCase"]], tuple[dict[str, str], list[Array]]]
-"""From cases to what says on which GPU, and the results of each."""
+"""A function that runs cases, and returns the GPU's description and the results of each."""
 
 _SHOWN = 3
 _SAMPLED = 32
@@ -60,7 +60,7 @@ class TextCase:
     threads: int
 
     def named(self, name: str) -> str:
-        """Text of the kernel under a name."""
+        """Return the PTX of the kernel under a name."""
         return self.text.replace(NAME, name)
 
 
@@ -83,7 +83,7 @@ def samples(results: Array) -> Array:
 
 
 def checksum(cases: Sequence[TextCase]) -> int:
-    """Checksum of all inputs and texts, so that a change is noticed."""
+    """Return a checksum of all inputs and sources, so that a change is detected."""
     total = 0
     for case in cases:
         for part in (case.text.encode(), *(x.tobytes() for x in case.inputs)):
@@ -130,7 +130,7 @@ def record(
     document: str | None, name: str, cases: Sequence[TextCase], contents: str, arguments: Sequence[str] | None = None,
     emulate: Callable[[TextCase], dict[str, Array]] = results_of, measure: Measure | None = None,
 ) -> int:  # fmt: skip
-    """Be the command line of a tool that records; rows that ``emulate`` leaves out are not compared."""
+    """Run the command line of a recording tool; cases that ``emulate`` omits are not compared."""
     parser = recording_parser(document)
     parser.add_argument("--differing", type=Path, help="npz file for all results of what differs from the emulator")
     given = parser.parse_args(arguments)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""What to ask a GPU about video instructions: every spelling without selectors and negated operands.
+"""Probe cases of video instructions: every spelling without selectors and negated operands.
 
-The emulator takes those whose results are what the PTX ISA says.
+The emulator supports the spellings whose results agree with the PTX ISA.
 """
 
 from collections.abc import Iterator
@@ -43,7 +43,7 @@ def _opcodes(mnemonics: str, slots: str) -> list[str]:
 
 
 def emulated_rows(case: TextCase) -> dict[str, Array]:
-    """Results of the spellings that the emulator takes."""
+    """Return the results of the spellings that the emulator supports."""
     rows = tuple(x for x in case.rows if x in ALL_VIDEO_ENTRIES)
     return results_of(replace(case, rows=rows, text=_text(rows))) if rows else {}
 

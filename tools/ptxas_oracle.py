@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Ask ptxas whether it takes a text, and at which lines it does not."""
+"""Ask ptxas whether it accepts PTX source, and which lines it rejects."""
 
 import re
 import subprocess
@@ -39,7 +39,7 @@ def find_ptxas() -> Path | None:
 
 
 def statement_text(statements: list[str], target: str, version: str) -> str:
-    """Write a kernel with a statement a line, each in braces of its own; the first is in line ``HEAD.count + 1``."""
+    """Write a kernel with one statement per line, each in separate braces; the first is in line ``HEAD.count + 1``."""
     lines = "".join("{ " + x.replace("\n", " ") + " }\n" for x in statements)
     return HEAD.format(target=target, version=version) + lines + "ret;\n}\n"
 
@@ -63,7 +63,7 @@ class Ptxas:
         return found[1] if found else "unknown"
 
     def errors(self, text: str, target: str) -> dict[int, str]:
-        """Assemble a text; return what it says against lines, 0 for what has no line, and {} if it takes it."""
+        """Assemble PTX source; return the errors by line, 0 for errors without a line, and {} if it is accepted."""
         with tempfile.TemporaryDirectory() as folder:
             source = Path(folder) / "text.ptx"
             source.write_text(text)
@@ -78,7 +78,7 @@ class Ptxas:
         return found or {0: said.strip()[-300:]}
 
     def judge(self, statements: list[str], target: str, version: str) -> list[str | None]:
-        """Say of single statements why they are refused, None where they are taken."""
+        """Return the reason for rejecting each statement, None if it is accepted."""
         found: list[str | None] = [None] * len(statements)
         self._judge(list(range(len(statements))), statements, target, version, found)
         return found
@@ -86,7 +86,7 @@ class Ptxas:
     def _judge(
         self, asked: list[int], statements: list[str], target: str, version: str, found: list[str | None]
     ) -> None:
-        """Ask for many at once; a syntax error hides what follows it, so that the rest is asked again."""
+        """Test many statements at once; a syntax error hides the following ones, which are tested again."""
         first = HEAD.format(target=target, version=version).count("\n") + 1
         while asked:
             errors = self.errors(statement_text([statements[x] for x in asked], target, version), target)

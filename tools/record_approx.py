@@ -22,25 +22,25 @@ from tools.recordings import add_source, compare, digest, load_arrays, recording
 Array = NDArray[Any]
 
 WHOLE = len(SPECIAL) + 200
-"""Results of an instruction that are stored; the others are in digests of so many each."""
+"""The number of stored results of an instruction, and of results in each digest of the others."""
 
 BLOCK = 1024
 
 
 def summary(results: Array) -> dict[str, Array]:
-    """What a recording holds of an instruction's results."""
+    """The recorded results of an instruction."""
     blocks = [results[i : i + BLOCK] for i in range(0, len(results), BLOCK)]
     return {"whole": results[:WHOLE], "digests": np.array([digest(x) for x in blocks])}
 
 
 def cases() -> Iterator[tuple[str, tuple[Array, ...]]]:
-    """Every instruction with its inputs."""
+    """Return every instruction with its inputs."""
     for instruction, kind in INSTRUCTIONS.items():
         yield instruction, recorded_inputs(kind, operands(instruction))
 
 
 def recorded(path: Path) -> dict[str, dict[str, Array]]:
-    """Read a recording: of each instruction what `summary` makes of its results.
+    """Read a recording: for each instruction the `summary` of its results.
 
     Raises
     ------

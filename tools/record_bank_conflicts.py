@@ -58,7 +58,7 @@ extern "C" __global__ void {kernel}(const unsigned* addresses, float* cycles, un
 
 
 def patterns() -> NDArray[np.uint32]:
-    """Addresses of 32 lanes, in many patterns: (patterns, 32), multiples of 16 bytes below `SHARED_BYTES`."""
+    """Return addresses of 32 lanes, in many patterns: (patterns, 32), multiples of 16 bytes below `SHARED_BYTES`."""
     return np.array(list(_patterns()), np.uint32)
 
 
@@ -76,14 +76,14 @@ def _patterns() -> Iterator[NDArray[Any]]:
 
 
 def forms(capability: int) -> list[MatrixMove]:
-    """Forms of m8n8 that a chip has."""
+    """Return the forms of m8n8 that a chip supports."""
     first = {"ldmatrix": 75, "stmatrix": 90}
     rows = (x for x in MATRIX_MOVES.values() if x.shape == "m8n8" and x.family in first)
     return [x for x in rows if first[x.family] <= capability]
 
 
 def kernel_of(move: MatrixMove) -> str:
-    """Name of a form's kernel."""
+    """Return the name of a form's kernel."""
     return move.mnemonic.replace(".", "_")
 
 
@@ -101,7 +101,7 @@ def source_of(move: MatrixMove) -> str:
 
 
 def measure(move: MatrixMove, addresses: NDArray[np.uint32], run_twice: Any) -> NDArray[np.float32]:
-    """Cycles of an instruction for each pattern."""
+    """Return the cycles of an instruction for each pattern."""
     given = np.append(addresses.reshape(-1), np.uint32(0))
     one, other = run_twice(
         kernel_of(move), [given], (len(addresses),), np.float32, len(addresses), threads=32 * WARPS

@@ -34,7 +34,7 @@ _SHOWN = 4
 
 
 def emulated(case: ProbeCase) -> Array:
-    """Results of a conversion or permutation, as the emulator has them."""
+    """Return the emulator's results of a conversion or permutation."""
     a, b, c = (case.inputs.get(x) for x in "abc")
     result = prmt(a, b, c, _mode(case)) if case.mnemonic.startswith("prmt") else cvt(a, case.mnemonic, b)
     return np.asarray(result).astype(f"u{case.result_bits // 8}")
@@ -45,17 +45,17 @@ def _mode(case: ProbeCase) -> str:
 
 
 def measured(case: ProbeCase, run: Run) -> Array:
-    """Results of a conversion or permutation on the GPU."""
+    """Return results of a conversion or permutation on the GPU."""
     width = {"f32": 32, "f64": 64}
     bits = {x: width.get(kind) or int(kind[1:]) for x, kind in case.register_types.items()}
     inputs = {x: array.astype(f"u{bits[x] // 8}") for x, array in case.inputs.items()}
     d = run(case.line, inputs, {"d": np.dtype(f"u{bits['d'] // 8}")}, version=_PTX)["d"]
-    # A narrow integer stands in the low bits of a wider register.
+    # A narrow integer is in the low bits of a wider register.
     return (d & np.array(2**case.result_bits - 1, d.dtype)).astype(f"u{case.result_bits // 8}")
 
 
 def emulated_move(case: MatrixMoveCase) -> Array:
-    """Registers and shared memory after a movement, as the emulator has them, in one array of words."""
+    """Return the emulator's registers and shared memory after a movement, in one array of words."""
     shared, registers = case.shared.copy(), case.registers.copy()
     match case.move.family:
         case "ldmatrix":
@@ -68,7 +68,7 @@ def emulated_move(case: MatrixMoveCase) -> Array:
 
 
 def measured_move(case: MatrixMoveCase, run: Run) -> Array:
-    """Registers and shared memory after a movement on the GPU, in one array of words."""
+    """Return registers and shared memory after a movement on the GPU, in one array of words."""
     names = [f"r{i}" for i in range(case.move.num_registers)]
     loads, moves = case.move.family == "ldmatrix", case.move.family == "movmatrix"
     given = {} if loads else dict(zip(names, case.registers[:, None], strict=True))
@@ -96,7 +96,7 @@ def recorded(path: Path) -> dict[str, np.uint64]:
 
 
 def cases(arch: str) -> Iterator[tuple[str, Callable[[], Array], Callable[[Run], Array], list[Array]]]:
-    """Every case of a chip: its name, how it is emulated, how it is measured, and its inputs."""
+    """Return every case of a chip: its name, how it is emulated, how it is measured, and its inputs."""
     for case in (*cvt_cases(arch), *prmt_cases()):
         yield (
             case.mnemonic,

@@ -37,7 +37,7 @@ _SIGNED = {1: np.int8, 2: np.int16, 4: np.int32}
 
 
 def row_checksums(bits: NDArray[Any]) -> NDArray[np.uint32]:
-    """CRC-32 of the little-endian bytes of each row."""
+    """Return CRC-32 of the little-endian bytes of each row."""
     little = np.ascontiguousarray(bits.astype(bits.dtype.newbyteorder("<")))
     return np.array([zlib.crc32(row.tobytes()) for row in little], np.uint32)
 
@@ -67,14 +67,14 @@ def torch_product(case: Case, seed: int) -> NDArray[Any]:
 
 
 def to_device(bits: NDArray[Any], fmt: str) -> Any:
-    """Patterns as a tensor on the GPU."""
+    """Return patterns as a tensor on the GPU."""
     import torch
 
     return torch.from_numpy(bits.view(_SIGNED[bits.itemsize]).copy()).cuda().view(getattr(torch, _TORCH[fmt]))
 
 
 def operands(case: Case, seed: int) -> tuple[Any, Any, Any]:
-    """A, B, and what is added, as tensors on the GPU in the layouts of the case."""
+    """Return A, B, and what is added, as tensors on the GPU in the layouts of the case."""
     a, b = (
         to_device(x, case.fmt) if letter == "N" else to_device(x.T.copy(), case.fmt).t()
         for x, letter in zip(inputs(case, seed), case.transposed, strict=True)
@@ -107,7 +107,7 @@ def launch(case: Case, a: Any, b: Any, c: Any = None) -> Any:
 
 
 def kernels_of(cases: Sequence[Case], seed: int) -> dict[str, list[str]]:
-    """Names and grids of the kernels that the library ran, as the profiler sees them."""
+    """Return the names and grids of the library's kernels, from the profiler."""
     from torch.profiler import ProfilerActivity, profile, record_function
 
     tensors = [operands(case, seed) for case in cases]
@@ -133,7 +133,9 @@ def kernels_of(cases: Sequence[Case], seed: int) -> dict[str, list[str]]:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", type=Path, required=True, help="npz file to write; sources.json beside it is updated")
+    parser.add_argument(
+        "--out", type=Path, required=True, help="npz file to write; sources.json in its folder is updated"
+    )
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args(arguments)
     import torch
@@ -170,7 +172,7 @@ def _save(
 
 
 def _cublas_version() -> str:
-    """The version that the loaded library reports, or ``unknown``."""
+    """Return the version that the loaded library reports, or ``unknown``."""
     import ctypes
     from importlib import metadata
 

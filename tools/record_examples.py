@@ -40,7 +40,8 @@ class Example(NamedTuple):
     inputs : tuple of (format, shape)
         Matrices as the Python example takes them.
     in_memory : function
-        What becomes of the inputs before they are copied to the GPU: ``lambda A, B: (A, B.T)`` for a column-major B.
+        The transformation of the inputs before they are copied to the GPU: ``lambda A, B: (A, B.T)`` for a
+        column-major B.
     shape : tuple of int
         Of the output in memory.
     scalars, blocks, threads : tuple of int

@@ -3,8 +3,8 @@
 
     python -m tools.record_instructions --out tests/data/sm90_instructions.npz
 
-Inputs are drawn again from `wmma_emu.testing.generators` when they are needed. Of most outputs only a digest is stored;
-sparse instructions and the smallest `wgmma` keep one whole tile a family.
+Inputs are drawn again from `wmma_emu.testing.generators` when they are needed. Most outputs are stored only as a
+digest; sparse instructions and the smallest `wgmma` keep one whole tile a family.
 """
 
 import re
@@ -83,7 +83,7 @@ def _registers(ins: we.BoundInstruction, operand: str, matrices: Array) -> Array
 
 
 def keeps_a_tile(row: we.Instruction) -> bool:
-    """Whether the first tile of each family is stored whole."""
+    """Return whether the first tile of each family is stored whole."""
     return row.n == 8 if row.is_warpgroup else row.is_sparse
 
 
@@ -117,7 +117,7 @@ def _together(arrays: dict[str, Array]) -> dict[str, Array]:
 
 
 def load(path: Path) -> tuple[dict[str, dict[str, np.uint64]], dict[str, Array], dict[str, Any]]:
-    """Read a recording: digests by mnemonic and family, whole tiles by mnemonic, and what the file says of itself.
+    """Read a recording: digests by mnemonic and family, whole tiles by mnemonic, and the file's description.
 
     Raises
     ------

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""What a driver makes of functions of constants: texts, what their kernels read, and what an H200 left in memory.
+"""A driver's results for functions of constants: PTX sources, the inputs of their kernels, and an H200's outputs.
 
-    python -m tools.record_known_constants          # on a machine with a GPU: runs the texts of the file again
-    python -m tools.record_known_constants --check  # anywhere: the emulator beside the file
+    python -m tools.record_known_constants          # on a machine with a GPU: runs the sources of the file again
+    python -m tools.record_known_constants --check  # anywhere: compares the emulator with the file
 
 For each case the file holds ``case|text``, the arrays by their names, ``case|in|x``, in the order of the parameters in
 ``case|order``, and those that the kernel changed, ``case|out|x``. All run one block of one thread.
@@ -28,7 +28,7 @@ RECORDING = Path(__file__).parents[1] / "tests" / "data" / "sm90_known_constants
 
 
 class KnownCase(NamedTuple):
-    """A text, the arrays that its kernel ``k`` is given, and those that it changes."""
+    """A PTX source, the arguments of its kernel ``k``, and the arrays that it changes."""
 
     text: str
     given: dict[str, Array]
@@ -41,7 +41,7 @@ class KnownCase(NamedTuple):
         return {name: arrays[name] for name in self.left}
 
     def recorded(self) -> dict[str, Array]:
-        """Run the kernel on the GPU at hand."""
+        """Run the kernel on this machine's GPU."""
         arguments = [{"bytes": "00" * 8, "pointers": [[0, name, 0]]} for name in self.given]
         launch = {"kernel": "k", "grid": [1, 1, 1], "block": [1, 1, 1], "shared": 0, "arguments": arguments}
         after = Launcher(self.text.encode() + b"\0", launch).launch(self.given)

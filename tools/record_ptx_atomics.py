@@ -3,8 +3,8 @@
 
     python -m tools.record_ptx_atomics --out tests/data/sm90_ptx_atomics.npz
 
-Kernels and inputs are those of `tools.ptx_atomic_cases`. Results are what is left, then what was returned. What differs
-from the emulator is printed; then the exit status is 1. Needs nvcc.
+Kernels and inputs come from `tools.ptx_atomic_cases`. Results are the final memory, then the returned values. Each
+difference from the emulator is printed; then the exit status is 1. Needs nvcc.
 """
 
 from collections.abc import Sequence

@@ -39,12 +39,12 @@ _TYPES = {"f32": ctypes.c_float, "f64": ctypes.c_double, "u64": ctypes.c_uint64,
 
 
 def bits(array: Array) -> Array:
-    """Bits of an array as unsigned integers."""
+    """Return bits of an array as unsigned integers."""
     return np.ascontiguousarray(array).view(f"u{array.dtype.itemsize}")
 
 
 def kept(output: Array) -> dict[str, Array]:
-    """What is stored of an output, by the end of its key."""
+    """The stored parts of an output, by the ending of their keys."""
     plain = bits(output)
     if plain.nbytes <= _WHOLE:
         return {"whole": plain}
@@ -53,7 +53,7 @@ def kept(output: Array) -> dict[str, Array]:
 
 
 def parameter_types(ptx: str, kernel: str) -> list[str]:
-    """PTX types of a kernel's parameters, ``b8`` for a structure."""
+    """Return PTX types of a kernel's parameters, ``b8`` for a structure."""
     head = re.search(rf"\.entry\s+{kernel}\s*\((.*?)\)", ptx, re.DOTALL)
     if head is None:
         raise ValueError(f"no kernel {kernel}")
@@ -61,7 +61,7 @@ def parameter_types(ptx: str, kernel: str) -> list[str]:
 
 
 def checksum(case: Case, seed: int) -> int:
-    """Checksum of a case's arguments, so that a generator that has changed is noticed."""
+    """Return a checksum of a case's arguments, so that a changed generator is detected."""
     parts = [bits(x).tobytes() if isinstance(x, np.ndarray) else repr(x).encode() for x in case.draw(seed)]
     return zlib.crc32(b"|".join(parts))
 
@@ -71,7 +71,7 @@ def text_digest(case: Case) -> str:
 
 
 class Launcher:
-    """Kernels of PTX texts on a GPU, by the driver alone."""
+    """PTX kernels on a GPU, run by the driver alone."""
 
     def __init__(self) -> None:
         self.device = Device()
@@ -120,7 +120,7 @@ class Launcher:
 
 
 def largest_error(case: Case, arguments: Sequence[Any], outputs: Sequence[Array]) -> float:
-    """How far the outputs are from what plain NumPy expects, relative to the largest number of each."""
+    """Return the distance of the outputs from plain NumPy's, relative to the largest number of each."""
     errors = [0.0]
     expected = case.expected(*(x.copy() if isinstance(x, np.ndarray) else x for x in arguments))
     for found, wanted in zip(outputs, expected, strict=False):
@@ -147,7 +147,7 @@ def record(launcher: Launcher, case: Case, seed: int) -> dict[str, Array]:
 
 
 def load(path: Path) -> tuple[dict[str, dict[int, dict[str, Array]]], int]:
-    """Read what is stored of every output, by case and argument, and the seed.
+    """Read the stored parts of every output, by case and argument, and the seed.
 
     Raises
     ------

@@ -26,17 +26,17 @@ _SHOWN = 4
 _BLOCK = 256
 
 SAMPLES = np.linspace(0, COUNT - 1, 64).astype(np.intp)
-"""Which results are stored."""
+"""The indices of the stored results."""
 
 
 def measured(device: Device, case: ScalarCase, kernel: str) -> NDArray[np.uint64]:
-    """Results on the GPU, (destinations, `COUNT`)."""
+    """Return results on the GPU, (destinations, `COUNT`)."""
     shape = (len(case.operation.destinations), COUNT)
     return device.run(kernel, input_arrays(case), shape, np.uint64, blocks=COUNT // _BLOCK, threads=_BLOCK)
 
 
 def packed(results: NDArray[np.uint64]) -> NDArray[Any]:
-    """The results that are stored, in the fewest bytes."""
+    """Return the results that are stored, in the fewest bytes."""
     chosen = results[:, SAMPLES]
     return chosen.astype(np.min_scalar_type(int(chosen.max())))
 
@@ -69,7 +69,7 @@ def recorded(device: Device, case: ScalarCase, kernel: str) -> Recorded:
 
 
 def stored(found: dict[str, Recorded]) -> dict[str, Any]:
-    """The arrays of the recording: a digest of each case, and some results in the fewest bytes."""
+    """Return the arrays of the recording: a digest of each case, and some results in the fewest bytes."""
     samples = [packed(x.results) for x in found.values()]
     return {
         "names": np.array(list(found)),

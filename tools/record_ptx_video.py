@@ -3,7 +3,7 @@
 
     python -m tools.record_ptx_video --out tests/data/sm90_ptx_video.npz
 
-Kernels and inputs are those of `tools.ptx_video_cases`. What differs from the emulator is printed, where it takes the
+Kernels and inputs come from `tools.ptx_video_cases`. What differs from the emulator is printed, where it takes the
 spelling; then the exit status is 1. Needs nvcc.
 """
 

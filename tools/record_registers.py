@@ -31,12 +31,12 @@ Run = Callable[..., NDArray[Any]]
 
 
 def is_dense(row: Instruction) -> bool:
-    """Whether this records it; `tools.record_instructions` has every instruction, through `wmma_emu.gpu`."""
+    """Return whether this records it; `tools.record_instructions` has every instruction, through `wmma_emu.gpu`."""
     return row.family in ("mma.sync", "wmma.mma")
 
 
 def kernel_name(row: Instruction) -> str:
-    """Name of an instruction's kernel: its mnemonic in letters, digits and underscores."""
+    """Return the name of an instruction's kernel: its mnemonic with underscores for other characters."""
     return re.sub(r"\W+", "_", row.mnemonic)
 
 
@@ -45,7 +45,7 @@ def _register_type(format_name: str) -> str:
 
 
 def kernel(row: Instruction) -> str:
-    """PTX of an instruction's kernel: parameters a, b, c, d, and the number of tiles; one warp a tile."""
+    """Return PTX of an instruction's kernel: parameters a, b, c, d, and the number of tiles; one warp a tile."""
     declared, loads = [], []
     for operand in "abcd":
         count, fmt = row.registers(operand), row.format(operand).name
@@ -82,7 +82,7 @@ def kernel(row: Instruction) -> str:
 
 
 def sources(rows: Sequence[Instruction], target: str, ptx_version: str = "9.0") -> dict[str, str]:
-    """PTX files with the kernels of all rows."""
+    """Return PTX files with the kernels of all rows."""
     head = f"// SPDX-License-Identifier: MIT\n.version {ptx_version}\n.target {target}\n.address_size 64\n"
     parts = [rows[i::FILES] for i in range(FILES)]
     return {f"part{i}.ptx": head + "".join(map(kernel, part)) for i, part in enumerate(parts) if part}
@@ -104,7 +104,9 @@ def record(
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", type=Path, required=True, help="npz file to write; sources.json beside it is updated")
+    parser.add_argument(
+        "--out", type=Path, required=True, help="npz file to write; sources.json in its folder is updated"
+    )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--tiles", type=int, default=2, help="warps for each family")
     parser.add_argument("--families", nargs="+", choices=FAMILIES, default=FAMILIES)

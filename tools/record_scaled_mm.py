@@ -22,7 +22,7 @@ from tools.recordings import add_source, recording_parser, save_arrays
 __all__ = ["CASES", "CORNER", "VERSION", "Case", "inputs"]
 
 VERSION = 1
-"""Of what `inputs` draws."""
+"""The seed of `inputs`."""
 
 CORNER = 16
 
@@ -85,7 +85,7 @@ CASES = (
         for alpha, beta in ((1, 0), (0.7, 0), (0.7, 1), (0.7, 0.3))
     ),
 )
-"""What is asked; the library refuses some, which are left out."""
+"""Return the cases; those that the library rejects are omitted."""
 
 
 def _scale_shape(kind: str, lines: int, k: int) -> tuple[int, ...]:
@@ -94,7 +94,7 @@ def _scale_shape(kind: str, lines: int, k: int) -> tuple[int, ...]:
 
 
 def inputs(case: Case) -> dict[str, NDArray[Any]]:
-    """A (M, K) and B (K, N) as patterns of e4m3, scales in float32 as `wmma_emu.gemm` takes them; bias, C as bf16."""
+    """Return A (M, K) and B (K, N) as e4m3 patterns, float32 scales as for `wmma_emu.gemm`; bias and C as bf16."""
     m, n, k = case.shape
     rng = np.random.default_rng([VERSION, m, n, k, *([case.draw] if case.draw else [])])
     a, b = (rng.integers(0, 256, shape, np.uint8) for shape in ((m, k), (k, n)))
@@ -147,7 +147,7 @@ def _patterns(d: Any) -> NDArray[Any]:
 
 
 def _kernels(case: Case) -> list[str]:
-    """Names of the kernels that a product runs."""
+    """Return the names of the kernels that a product runs."""
     import torch
 
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profile:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What torchao makes of some arrays: scales and elements of MX formats and of NVFP4, into one file.
+"""Record torchao's quantisation of some arrays: scales and elements of MX formats and of NVFP4, in one file.
 
     python -m tools.record_torchao --out tests/quantise/torchao.npz
 
@@ -23,7 +23,7 @@ RULES = ("floor", "ceil", "rceil", "even")
 
 
 def inputs():
-    """Blocks of float32 by a name: of all exponents, next to the boundaries of the rules, and of ordinary numbers."""
+    """Return float32 blocks by name: of all exponents, next to the boundaries of rules, and of ordinary numbers."""
     random = np.random.RandomState(20)
     exponent = random.randint(-110, 110, (96, 1)) + random.randint(-12, 1, (96, 64))
     wide = np.ldexp(random.uniform(-2, 2, (96, 64)), exponent).astype(np.float32)
@@ -51,7 +51,7 @@ def mx(x, name, rule, device):
 
 
 def nvfp4(x, device):
-    """Tensor scale, block scales, packed elements of torchao's nvfp4_quantize."""
+    """Return tensor scale, block scales, packed elements of torchao's nvfp4_quantize."""
     import torch
     from torchao.prototype.mx_formats.nvfp4_tensor import nvfp4_quantize, per_tensor_amax_to_scale
 
@@ -62,14 +62,14 @@ def nvfp4(x, device):
 
 
 def patterns(tensor):
-    """Bytes of a tensor of narrow elements."""
+    """Return bytes of a tensor of narrow elements."""
     import torch
 
     return tensor.contiguous().view(torch.uint8).cpu().numpy()
 
 
 def record(device):
-    """Everything, by its name."""
+    """Return all arrays by name."""
     import torch
     from torchao.prototype.mx_formats.utils import from_blocked, to_blocked
 

@@ -91,7 +91,7 @@ __device__ void dump(const T* in, unsigned* out, unsigned ldm, Layout... layout)
 
 
 class Fragment(NamedTuple):
-    """One fragment type and the way that its matrix lies in memory."""
+    """One fragment type and the order of its matrix in memory."""
 
     use: str
     m: int
@@ -152,7 +152,7 @@ extern "C" __global__ void {self.kernel}(const {self.memory_type}* in, unsigned*
 
 
 def fragments(capability: int) -> list[Fragment]:
-    """Every fragment that mma.h has on a chip."""
+    """Return every fragment that mma.h has on a chip."""
     found = []
     for shapes, multiplicands, accumulators, since in _GROUPS:
         if capability < since:
@@ -171,7 +171,7 @@ def fragments(capability: int) -> list[Fragment]:
 
 
 def memory_image(fragment: Fragment, shift: int) -> NDArray[Any]:
-    """Matrix elements' numbers, from bit ``shift`` up as many as fit, packed as the matrix lies in memory."""
+    """Return the bits from ``shift`` up of the elements' numbers, packed in the order of the matrix in memory."""
     bits, (rows, cols) = _BITS[fragment.element], fragment.shape
     number = np.arange(rows * cols, dtype=np.uint64).reshape(rows, cols)
     lines = number if fragment.is_row_major else number.T

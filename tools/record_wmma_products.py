@@ -9,7 +9,7 @@ memory. Keys:
 - ``product|MNEMONIC``: D patterns (tiles, rows, columns), the tiles of all families one after another;
 - ``edited|MNEMONIC``: D of the first tile, then for each of `tools.wmma_probes.edits` the bits that differ from it;
 - ``satfinite|MNEMONIC``: D registers of f16 products with PTX 6.3's ``.satfinite``;
-- ``float_to_tf32``: what `wmma::__float_to_tf32` makes of `tools.wmma_probes.tf32_patterns`;
+- ``float_to_tf32``: the results of `wmma::__float_to_tf32` for `tools.wmma_probes.tf32_patterns`;
 - ``alignment``: for each fragment, what a load at each of `tools.wmma_alignment.OFFSETS` bytes did.
 """
 
@@ -35,7 +35,7 @@ FILES = 8
 
 
 class Gpu(Protocol):
-    """What a recording needs of `Device`; the tests have one that emulates."""
+    """The part of `Device` that a recording uses; the tests pass an emulated device."""
 
     def run(self, *arguments: Any, **size: Any) -> NDArray[Any]: ...
     def run_twice(self, *arguments: Any, **size: Any) -> tuple[NDArray[Any], NDArray[Any]]: ...
@@ -57,12 +57,12 @@ def edited(asked: Sequence[Product]) -> list[Product]:
 
 
 def has_tf32(asked: Sequence[Product]) -> bool:
-    """Whether the chip multiplies tf32; mma.h rounds to it there only."""
+    """Return whether the chip multiplies tf32; mma.h rounds to it there only."""
     return any(x.row.a == "tf32" for x in asked)
 
 
 def sources(asked: Sequence[Product]) -> dict[str, str]:
-    """CUDA C++ and PTX of all kernels but those of `tools.wmma_alignment`."""
+    """Return CUDA C++ and PTX of all kernels except those of `tools.wmma_alignment`."""
     files = {f"products{i}.cu": HEAD + "".join(x.source for x in asked[i::FILES]) for i in range(FILES)}
     rounding = wmma_probes.TF32_SOURCE if has_tf32(asked) else ""
     probes = "".join(map(wmma_probes.edited_source, edited(asked)))
@@ -82,7 +82,7 @@ def record(asked: Sequence[Product], seed: int, gpu: Gpu) -> dict[str, NDArray[A
 
 
 def checksum(product: Product, seed: int) -> int:
-    """Checksum of a product's inputs, as they lie in memory."""
+    """Return a checksum of a product's inputs in memory."""
     a, b, c = product.images(seed)
     return inputs_checksum(a, b, c)
 
@@ -100,7 +100,7 @@ def read_products(path: Path) -> Iterator[Recorded]:
     Raises
     ------
     ValueError
-        If the inputs, or how they lie in memory, are no longer those of the recording.
+        If the inputs, or their order in memory, differ from the recording's.
     """
     arrays, metadata = load_arrays(path)
     if (metadata["version"], metadata["tiles"]) != (VERSION, TILES):

@@ -127,7 +127,7 @@ class _Draw:
         return self.payload & np.uint64((1 << self.fmt.fraction_bits) - 1)
 
     def normal(self, low: int, high: int) -> Patterns:
-        """Draw a number with a random significand and an exponent from a range, as far as the format has it."""
+        """Draw a number with a random significand and an exponent from a range, limited to the format's."""
         top = self.fmt.emax - (self.fmt.nan == "all_ones")
         low, high = max(low, self.fmt.emin), max(min(high, top), self.fmt.emin)
         exponent = self.between(min(low, high), high) + self.fmt.bias
@@ -211,7 +211,7 @@ def _float(draw: _Draw, family: str) -> Patterns:
 
 
 def _tiny(draw: _Draw) -> Patterns:
-    """Products near the smallest exponent of the accumulator; in odd tiles subnormals times ordinary numbers."""
+    """Return products near the smallest exponent of the accumulator; in odd tiles subnormals times ordinary numbers."""
     fmt, zero = draw.fmt, draw.zero()
     if draw.operand == "c":
         low = fmt.emin if fmt.name in ("f16", "f64") or draw.instruction.format("a").exponent_bits == 8 else -50
@@ -228,7 +228,7 @@ def _tiny(draw: _Draw) -> Patterns:
 
 
 def _cancel(draw: _Draw) -> Patterns:
-    """Few magnitudes, both signs: most of a sum cancels, and residues of very different size stay."""
+    """Return few magnitudes, both signs: most of a sum cancels, and residues of different sizes remain."""
     if draw.operand == "c":
         integers = draw.one_of([float(x) for x in range(9)])
         return draw.mix((_ALL // 2, integers), (_ALL // 4, draw.zero()), rest=draw.normal(-24, -10))
@@ -239,7 +239,7 @@ def _cancel(draw: _Draw) -> Patterns:
 
 
 def _extremes(draw: _Draw) -> Patterns:
-    """The largest products, few enough to cancel, and a large c; in odd tiles the smallest sums and a small c."""
+    """Return the largest products, which cancel, and a large c; in odd tiles the smallest sums and a small c."""
     fmt, out = draw.fmt, format_of(draw.instruction.d)
     if draw.operand == "c":
         few = draw.field(np.zeros_like(draw.control), draw.fraction & np.uint64(7))
@@ -256,7 +256,7 @@ def _extremes(draw: _Draw) -> Patterns:
 
 
 def _ties(draw: _Draw) -> Patterns:
-    """Terms around half a unit in the last place of c, and below it."""
+    """Return terms around half a unit in the last place of c, and below it."""
     out = format_of(draw.instruction.d)
     smallest = min(x.fraction_bits - x.emin for x in map(draw.instruction.format, ("a", "b")))
     half = min((out.fraction_bits + 1) // 2, smallest - 1)
@@ -268,10 +268,10 @@ def _ties(draw: _Draw) -> Patterns:
 
 
 def _edges(draw: _Draw) -> Patterns:
-    """Matrices whose products are, by k: a large number, half of its last place, and around the last bit kept.
+    """Return matrices whose products are, by k: a large number, half of its last place, and around the last bit kept.
 
-    So the sign of what is cut off, or whether it is, decides a rounding. In even tiles the large numbers are the last
-    places of the accumulator's subnormals, where a floor under the alignment exponent shows.
+    So the sign of the truncated part, or its existence, decides a rounding. In even tiles the large numbers are the
+    last places of the accumulator's subnormals, where a floor under the alignment exponent shows.
     """
     fmt, out = draw.fmt, format_of(draw.instruction.d)
     scale = 4 if draw.instruction.format("a").name == "e4m3" or draw.instruction.format("b").name == "e4m3" else 0

@@ -24,7 +24,7 @@ Array = NDArray[Any]
 class Case:
     """One family of one instruction: registers in and out, (registers, tiles, 32), as `execute` takes them.
 
-    ``keywords`` are those of `execute`: metadata and selector of a sparse instruction.
+    ``keywords`` are passed to `execute`: metadata and selector of a sparse instruction.
     """
 
     mnemonic: str
@@ -44,7 +44,7 @@ class Case:
 
 
 def digest(array: Array) -> np.uint64:
-    """Eight bytes of the BLAKE2b hash of an array's bits, in memory order, little-endian."""
+    """Return eight bytes of the BLAKE2b hash of an array's bits, in memory order, little-endian."""
     plain = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
     return np.frombuffer(hashlib.blake2b(plain.tobytes(), digest_size=8).digest(), "<u8")[0]
 
@@ -77,7 +77,7 @@ def load_arrays(path: str | Path) -> tuple[dict[str, Array], dict[str, Any]]:
 
 
 def add_source(path: str | Path, **entry: Any) -> None:
-    """Say in ``sources.json`` beside a file where it comes from, with its SHA-256 and today's date."""
+    """Record the origin of a file in ``sources.json`` in its folder, with its SHA-256 and today's date."""
     path = Path(path)
     index = path.parent / "sources.json"
     sources = json.loads(index.read_text()) if index.exists() else {}
@@ -87,7 +87,7 @@ def add_source(path: str | Path, **entry: Any) -> None:
 
 
 def differences(one: dict[str, Array], other: dict[str, Array]) -> list[str]:
-    """Keys that only one recording has, or whose arrays differ in any bit."""
+    """Return keys that only one recording has, or whose arrays differ in any bit."""
 
     def bits(array: Array) -> tuple[str, tuple[int, ...], bytes]:
         return array.dtype.str, array.shape, array.tobytes()
@@ -97,9 +97,11 @@ def differences(one: dict[str, Array], other: dict[str, Array]) -> list[str]:
 
 
 def recording_parser(description: str | None) -> argparse.ArgumentParser:
-    """Command line of a script that records: the file that it writes, and one to compare with."""
+    """Parse the command line of a recording script: the file to write, and a file to compare with."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", type=Path, required=True, help="npz file to write; sources.json beside it is updated")
+    parser.add_argument(
+        "--out", type=Path, required=True, help="npz file to write; sources.json in its folder is updated"
+    )
     parser.add_argument("--compare", type=Path, help="exit with status 1 unless this file holds the same")
     return parser
 
@@ -107,7 +109,7 @@ def recording_parser(description: str | None) -> argparse.ArgumentParser:
 def compare(
     recorded: dict[str, Array], path: Path | None, load: Callable[[Path], dict[str, Array]] | None = None
 ) -> int:
-    """Exit status of such a script: 1 if a file to compare with was given and does not hold what was recorded."""
+    """Return the exit status of a recording script: 1 if a file to compare with was given and differs."""
     if path is None:
         return 0
     different = differences(recorded, load(path) if load else load_arrays(path)[0])
@@ -116,7 +118,7 @@ def compare(
 
 
 def inputs_checksum(a: Array, b: Array, c: Array) -> int:
-    """Checksum of an instruction's inputs, so that a generator that has changed is noticed."""
+    """Return Checksum of an instruction's inputs, so that a generator that has changed is noticed."""
     return zlib.crc32(b"".join(x.astype(x.dtype.newbyteorder("<")).tobytes() for x in (a, b, c)))
 
 
@@ -185,7 +187,7 @@ def _with_inputs(arrays: dict[str, Array]) -> Iterator[Case]:
 
 
 def _columns(row: Instruction, memory: Array) -> Array:
-    """B of `wgmma`, (tiles, k, n), from the bytes of its columns."""
+    """Return B of `wgmma`, (tiles, k, n), from the bytes of its columns."""
     storage = row.format("b").storage
     columns = np.ascontiguousarray(memory).view(storage).reshape(len(memory), row.n, row.k)
     return columns.swapaxes(1, 2)

@@ -97,7 +97,7 @@ def _row(cells: Sequence[object]) -> str:
 
 
 def _order(launch: Launch) -> str:
-    """Tell the instances of a template apart."""
+    """Distinguish the instances of a template."""
     return "" if not launch.mangled else ", TN" if launch.mangled.startswith("IJi") else ", NT"
 
 
@@ -131,7 +131,7 @@ def with_tiles(text: str, tiles: dict[str, int]) -> str:
     Raises
     ------
     CompilationError
-        If one of them is not there: then it is another version of the source.
+        If one of them is missing: then it is another version of the source.
     """
     for name, number in tiles.items():
         text, count = re.subn(rf"^(#define {name}) \d+", rf"\1 {number}", text, flags=re.MULTILINE)
@@ -141,7 +141,7 @@ def with_tiles(text: str, tiles: dict[str, int]) -> str:
 
 
 def counted(findings: Sequence[Finding], known: str) -> tuple[str, int]:
-    """Count findings, and those that are not of the kind that is known of a source."""
+    """Count the findings, and the findings of kinds that are not known for the source."""
     mine = sum(x.kind == known for x in findings)
     return (f"{len(findings)}, {mine} known: {known}" if mine else str(len(findings))), len(findings) - mine
 

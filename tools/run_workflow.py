@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Run the steps of the workflow on docs/how-to/run-in-ci-without-a-gpu.md, as its text has them, in a new folder.
+"""Run the steps of the workflow on docs/how-to/run-in-ci-without-a-gpu.md, verbatim, in a new folder.
 
     python -m tools.run_workflow [--wheel wheels/wmma_emu-0.2.0-py3-none-any.whl] [--event push]
 
@@ -46,13 +46,13 @@ def steps(event: str) -> Iterator[dict[str, Any]]:
 
 
 def environment(folder: Path) -> dict[str, str]:
-    """Return the variables that the job sets, with the folder in the place of the host's workspace."""
+    """Return the variables that the job sets, with the folder instead of the host's workspace."""
     given = yaml.safe_load(files()[WORKFLOW])["jobs"]["kernels"]["env"]
     return {name: text.replace("${{ github.workspace }}", str(folder)) for name, text in given.items()}
 
 
 def main(arguments: list[str]) -> int:
-    """Run the job; the exit status is that of the first step that fails."""
+    """Run the job; return the exit status of the first step that fails."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--wheel", help="a wheel of this clone; built if left out")
     parser.add_argument("--event", default="push", choices=["push", "schedule"])

@@ -43,7 +43,7 @@ _THREADS = {"test_ptx": 1, "test_ptx_with_32": 1, "test_ptx_warp": 64}
 _SHARED_BYTES = 1024
 
 _OLDEST = 90
-"""Texts for older chips run on this one."""
+"""The chip; PTX for older chips runs on it."""
 
 _NUMBER = re.compile(r"(-?)(0x[0-9a-fA-F_]+?|0b[01_]+?|[0-9][0-9_]*(?:\.[0-9]*)?)_?([uif](?:8|16|32|64))?")
 _TYPE = r"(?:half::|std::)?([uif](?:8|16|32|64))"
@@ -83,7 +83,7 @@ def value_of(text: str) -> Any:
         return _constant(np.dtype(_DTYPES[found[1]]), found[2])
     number = _NUMBER.fullmatch(text)
     if number is None:
-        raise ValueError(f"{text!r} is no value of a test that this tool can read")
+        raise ValueError(f"{text!r} is not a value of a test that this tool can parse")
     sign, digits, kind = number.groups()
     digits = digits.replace("_", "")
     plain = float(digits) if "." in digits or (kind or "")[:1] == "f" else int(digits, 0)
@@ -92,7 +92,7 @@ def value_of(text: str) -> Any:
 
 
 def _constant(dtype: "np.dtype[Any]", name: str) -> Any:
-    """A constant of a type: ``MAX``, ``NAN``, ``PI``."""
+    """Return a constant of a type: ``MAX``, ``NAN``, ``PI``."""
     if dtype.kind in "ui":
         return dtype.type(np.iinfo(dtype).max if name in ("MAX", "max_value()") else np.iinfo(dtype).min)
     known = {"NAN": math.nan, "INFINITY": math.inf, "NEG_INFINITY": -math.inf, "PI": math.pi, "E": math.e}
@@ -115,7 +115,7 @@ def array_of(text: str) -> NDArray[Any]:
 
 
 def _split(text: str) -> list[str]:
-    """Split at the commas that stand in no brackets."""
+    """Split at the commas outside brackets."""
     found, depth, begin = [], 0, 0
     for i, letter in enumerate(text + ","):
         depth += {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}.get(letter, 0)
@@ -168,7 +168,7 @@ def _bits(value: Any) -> str:
 
 
 def _verdict(text: str, ptxas: str | None) -> str:
-    """What ptxas says to a text: ``"takes"``, ``"refuses"`` or, where there is none, nothing."""
+    """Return ptxas's answer to a source: ``"takes"``, ``"refuses"``, or nothing if ptxas is not installed."""
     if not ptxas:
         return ""
     with tempfile.TemporaryDirectory() as folder:
@@ -183,7 +183,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("checkout", type=Path, help="a checkout of ZLUDA")
     parser.add_argument("--only", default="", help="a regular expression for the names of tests")
-    parser.add_argument("--ptxas", default=shutil.which("ptxas"), help="the ptxas that is asked (default: %(default)s)")
+    parser.add_argument("--ptxas", default=shutil.which("ptxas"), help="the ptxas to run (default: %(default)s)")
     given = parser.parse_args(argv)
     folder = given.checkout / FOLDER
     if not (folder / "mod.rs").is_file():

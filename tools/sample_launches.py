@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a launch of somebody else's kernel is: where its source is, what it is given, what it should give."""
+"""A launch of another project's kernel: its source, its arguments, its expected results."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -50,9 +50,9 @@ class Launch(NamedTuple):
         From a Generator and the kernel's parameters to the arguments, the output among them, what it should hold in
         float64 or integers, and how far from it it may be.
     mangled : str
-        Part of the mangled name that tells instances of a template apart.
+        Part of the mangled name that distinguishes instances of a template.
     known : str
-        A kind of finding that is the source's own: what is wrong there is said in the how-to.
+        A kind of finding that is a bug of the source, described in the how-to.
     """
 
     source: str

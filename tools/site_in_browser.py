@@ -47,7 +47,7 @@ FOUND = {
     "fp8 training": "explanation/fp8-on-hopper", "numba": "start/models",
     "colab": "how-to/teach-with-notebooks", "gemm": "reference/api/top",
 }  # fmt: skip
-"""What readers type into the search, and the page that has to be among the first `FIRST`."""
+"""Searches of readers, and the page that must be among the first `FIRST` results."""
 
 FIRST = 10
 _MOST_SECONDS = 20
@@ -61,7 +61,7 @@ _AXE = """(rules) => axe.run(document, {resultTypes: ["violations"], ...(rules.l
 
 
 class Looked(NamedTuple):
-    """What was seen of a page.
+    """The observations on a page.
 
     Parameters
     ----------
@@ -70,9 +70,9 @@ class Looked(NamedTuple):
     height, width : int
         On a phone; a page that is wider than the phone scrolls sideways.
     said : tuple of str
-        What stood on the console, and what failed to load.
+        Messages on the console, and failed loads.
     elsewhere : tuple of str
-        What was asked of other hosts.
+        Requests to other hosts.
     violations : tuple of (rule, where)
         The rules of axe-core that are broken, in either theme, at either width.
     """
@@ -93,7 +93,7 @@ class _Quiet(http.server.SimpleHTTPRequestHandler):
         return super().translate_path(path.removeprefix(start[:-1]) if path.startswith(start) else "/nothing-here")
 
     def log_message(self, format: str, *arguments: Any) -> None:
-        """Say nothing."""
+        """Ignore the server's log."""
 
 
 def served(root: Path) -> http.server.ThreadingHTTPServer:
@@ -134,7 +134,7 @@ def look_at(root: Path, pages: Iterable[str], checked: Iterable[str], processes:
 
 
 def _look_at_part(part: tuple[str, list[tuple[str, bool]]]) -> list[Looked]:
-    """Open a part of the pages in a browser of its own."""
+    """Open a part of the pages in a separate browser."""
     from playwright.sync_api import sync_playwright
 
     address, pages = part
@@ -196,14 +196,14 @@ def _violations(page: Any) -> Iterator[tuple[str, str]]:
 
 @functools.cache
 def _axe() -> str:
-    """The text of axe-core, which the package for Playwright brings along."""
+    """Return the text of axe-core, which the package for Playwright brings along."""
     import axe_playwright_python
 
     return (Path(axe_playwright_python.__path__[0]) / "axe.min.js").read_text(encoding="utf-8")
 
 
 def pages_of(root: Path) -> list[str]:
-    """Return the pages of a site, but for those that it offers as files of their own."""
+    """Return the pages of a site, except those that it offers as separate files."""
     found = (str(path.relative_to(root)) for path in root.rglob("*.html"))
     return sorted(x for x in found if not x.startswith("_downloads/"))
 
@@ -231,7 +231,7 @@ def faults_in_browser(root: Path, everything: bool = False) -> list[str]:
 
 
 def _faults_of_search(root: Path) -> list[str]:
-    """Say which words do not find the page that is meant, and what pages say that are read from their files."""
+    """Return the searches that do not find their page, and the messages of pages opened from files."""
     from playwright.sync_api import TimeoutError, sync_playwright
 
     server = served(root)
@@ -258,7 +258,7 @@ def _faults_of_search(root: Path) -> list[str]:
 
 
 def faults_of(seen: Looked) -> Iterator[str]:
-    """Say what is wrong with a page."""
+    """Return the faults of a page."""
     if seen.height > HIGHEST:
         yield f"{seen.page}: {seen.height:,} pixels high on a phone, more than {HIGHEST:,}"
     if seen.width > PHONE[0]:

@@ -48,7 +48,7 @@ def _rows() -> tuple[Instruction, ...]:
 
 
 def tensor_rows() -> Iterator[Instruction]:
-    """Every kind of `tcgen05.mma` with all its types and scales; sizes matter to nothing here."""
+    """Return every kind of `tcgen05.mma` with all its types and scales; sizes matter to nothing here."""
     for kind in TENSOR_KINDS.values():
         m = tensor_sizes(kind.name)[0].m[-1]
         scales = [(scale, vec) for scale, several in kind.scales for vec in several] or [("", 0)]
@@ -59,7 +59,7 @@ def tensor_rows() -> Iterator[Instruction]:
 
 
 def status(family: str, arch: str) -> str:
-    """Status of the default models of a family on a chip; a dash where the chip lacks it."""
+    """Return status of the default models of a family on a chip; a dash where the chip lacks it."""
     rows = [i for i in _rows() if FAMILIES[family](i) and arch in i.archs]
     found = {models_for(i, arch)[0].status for i in rows}
     return " / ".join(sorted(found)) or "–"

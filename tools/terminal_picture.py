@@ -34,13 +34,13 @@ _COLOURS = [
 
 
 def commands_of(folder: Path) -> list[str]:
-    """Return the commands of a session; lines that are empty or comments are none."""
+    """Return the commands of a session; empty lines and comments are skipped."""
     lines = (folder / "session.sh").read_text(encoding="utf-8").splitlines()
     return [line for line in lines if line and not line.startswith("#")]
 
 
 def said_by(command: str, folder: Path, columns: int = COLUMNS) -> str:
-    """Run a command in a pseudo-terminal, and return all that it writes there."""
+    """Run a command in a pseudo-terminal, and return its output."""
     ours, theirs = pty.openpty()
     ioctl(theirs, TIOCSWINSZ, struct.pack("HHHH", MOST_LINES, columns, 0, 0))
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])

@@ -11,7 +11,7 @@ _PROPERTIES = {
     "max_shared_mem": 232448, "multiprocessor_count": 132, "max_num_regs": 65536, "warpSize": 32,
     "sm_clock_rate": 1980000, "mem_clock_rate": 3201000, "mem_bus_width": 6144,
 }  # fmt: skip
-"""What Triton's driver says of an H200."""
+"""The properties of an H200 in Triton's driver."""
 
 _TORCH_PROPERTIES = {
     "name": "NVIDIA H200", "multi_processor_count": 132, "total_memory": 1 << 37, "warp_size": 32,

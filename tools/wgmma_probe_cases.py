@@ -48,7 +48,7 @@ COLUMNS = (8, 16, 24, 32, 64, 80, 144, 256)
 """n: less than an atom, whole atoms, and one more than whole ones, for every swizzle; all exist for integers too."""
 
 MEMORIES = {1: 40, 8: 5, 16: 3, 32: 3}
-"""So many random memories tell all addresses apart, by bits of an element."""
+"""The number of random memories that distinguish all addresses, by bits of an element."""
 
 Execute = Callable[..., NDArray[Any]]
 
@@ -67,7 +67,7 @@ class Case:
     """Arguments of `execute`, each with ``probed``: which k its D shows, along rows (B) or columns (A)."""
 
     def observe(self, execute: Execute) -> Bits:
-        """The operand as the hardware reads it: (memories, rows, k), as patterns of D."""
+        """Return the operand as the hardware reads it: (memories, rows, k), as patterns of D."""
         row = self.ins.instruction
         rows, k = (row.m, row.terms) if self.operand == "a" else (row.n, row.k)
         seen: Any = None
@@ -81,13 +81,13 @@ class Case:
         return np.asarray(seen)
 
     def expected(self) -> Bits | None:
-        """What the emulator reads, None where it refuses."""
+        """Return the elements that the emulator reads, None if it rejects the descriptor."""
         if self.where is None:
             return None
         return self.observe(lambda ins, **given: ins.execute(**given))
 
     def locate(self, seen: Bits) -> NDArray[np.int64]:
-        """Where each element was read: (rows, k) addresses, bits for b1; -1 if nowhere in the memory."""
+        """Return the address of each element: (rows, k), in bits for b1; -1 if it is not in the memory."""
         fmt = (self.ins.a if self.operand == "a" else self.ins.b).format
         elements = _elements(self.shared.memory, fmt)
         shown = _as_d(elements, fmt)
@@ -98,7 +98,7 @@ class Case:
 
 
 def cases(columns: Sequence[int] = COLUMNS) -> Iterator[Case]:
-    """All cases: B of every n asked for, A, sparse ones, shifted starts, and descriptors that the emulator refuses."""
+    """Return all cases: B of every given n, A, sparse ones, shifted starts, and illegal descriptors."""
     for kind, shapes in (("wgmma", SHAPES), ("wgmma.sp", SPARSE_SHAPES)):
         for (name, shape), swizzle in itertools.product(shapes.items(), SWIZZLES):
             integers = name in ("s8", "u8", "b1")
@@ -121,7 +121,7 @@ def _of_operand(mnemonic: str, operand: str, swizzle: int) -> Iterator[Case]:
 def _descriptors(
     ins: BoundWarpgroupInstruction, operand: str, fmt: Format, swizzle: int, major: Major
 ) -> Iterator[tuple[str, MatrixDescriptor, str]]:
-    """Descriptors of one operand: atoms along lines first, across lines first, and shifted ones."""
+    """Return Descriptors of one operand: atoms along lines first, across lines first, and shifted ones."""
     row, mode = ins.instruction, SWIZZLES[swizzle]
     rows, k = (row.m, row.terms) if operand == "a" else (row.n, row.k)
     lines, along = (rows, k) if major == "k" else (k, rows)
@@ -180,7 +180,7 @@ def _case(
 
 
 def _memory(name: str, fmt: Format, size: int) -> NDArray[np.uint8]:
-    """Random normal numbers, no two places alike in all memories together, as good as surely."""
+    """Return random normal numbers, no two places alike in all memories together, as good as surely."""
     count = MEMORIES[fmt.bits]
     raw = random_words(f"wgmma probe|{name}", count * size // 8).view(np.uint8).reshape(count, size).copy()
     if not fmt.is_float:
@@ -196,14 +196,14 @@ def _memory(name: str, fmt: Format, size: int) -> NDArray[np.uint8]:
 
 
 def _elements(memory: NDArray[np.uint8], fmt: Format) -> Bits:
-    """All elements that could be read: (memories, places)."""
+    """Return all elements that could be read: (memories, places)."""
     if fmt.bits < 8:
         return np.unpackbits(memory, axis=-1, bitorder="little")
     return memory.view(f"<u{fmt.bits // 8}")
 
 
 def _as_d(elements: Bits, fmt: Format) -> Bits:
-    """Patterns of D that an element times 1 plus 0 gives: its value in f32 or s32."""
+    """Return patterns of D that an element times 1 plus 0 gives: its value in f32 or s32."""
     if fmt.name == "tf32":
         return elements & np.uint32(0xFFFFE000)
     if fmt.is_float:
@@ -247,7 +247,7 @@ def _zeros(ins: BoundWarpgroupInstruction) -> NDArray[Any]:
 
 
 def check(case: Case, execute: Execute) -> str:
-    """One line: equal, or where the difference is; where the emulator refuses, what was found."""
+    """Return one line: equal, or where the difference is; where the emulator refuses, what was found."""
     try:
         seen = case.observe(execute)
     except WmmaEmuError as error:  # before the GPU sees the descriptor

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Whether WMMA loads work from addresses that are aligned to fewer bytes than the 32 that are asked for.
+"""Test WMMA loads from addresses that are aligned to fewer than the required 32 bytes.
 
-A load that the chip refuses ends the process's use of the GPU, so the loads run in processes of their own:
+A load that the chip refuses ends the process's use of the GPU, so the loads run in separate processes:
 `record` starts as many as it takes.
 """
 
@@ -20,7 +20,7 @@ from tools.record_wmma_layouts import INCLUDES, Fragment, fragments
 from tools.recording_inputs import random_words
 
 OFFSETS = (16, 8, 4, 2, 1)
-"""Bytes from an address that is aligned to 256, tried in this order; behind one that is refused none is tried."""
+"""Byte offsets from an address aligned to 256, tried in this order, until one is rejected."""
 
 EQUAL, DIFFERENT, REFUSED, UNTRIED = 1, 0, -1, -2
 
@@ -28,7 +28,7 @@ Run = Callable[..., NDArray[Any]]
 
 
 def kernel(fragment: Fragment) -> str:
-    """Load at an aligned address and at one that is off by so many bytes, and compare what the lanes got."""
+    """Load at an aligned address and at an offset, and compare the lanes' elements."""
     given = f", wmma::{fragment.memory_layout}" if fragment.use == "accumulator" else ""
     cast = f"reinterpret_cast<const {fragment.memory_type}*>"
     return f"""
@@ -88,7 +88,7 @@ def record(
 
 
 def summary(answers: dict[str, NDArray[np.int8]]) -> str:
-    """Say at how many of the fragments each offset worked."""
+    """Return a sentence on the number of fragments for which each offset worked."""
     counts = [sum(int(x[i] == EQUAL) for x in answers.values()) for i in range(len(OFFSETS))]
     different = sum(int((x == DIFFERENT).sum()) for x in answers.values())
     worked = ", ".join(f"{n} at {offset}" for n, offset in zip(counts, OFFSETS, strict=True))

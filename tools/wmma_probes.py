@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What else is recorded of WMMA: the rounding to tf32, edited fragments, saturated floats."""
+"""Further recordings of WMMA: the rounding to tf32, edited fragments, saturated floats."""
 
 import dataclasses
 from collections.abc import Callable
@@ -50,7 +50,7 @@ __device__ void apply(Fragment& fragment, const unsigned* edit, unsigned operand
 
 
 def tf32_patterns() -> NDArray[np.uint32]:
-    """float32 patterns around everything that rounding to tf32 can do: 4,096, half of them negative."""
+    """Return float32 patterns around everything that rounding to tf32 can do: 4,096, half of them negative."""
     low = np.array([0x0000, 0x0001, 0x0FFF, 0x1000, 0x1001, 0x1FFF], np.uint32)
     exponents = np.array([0, 1, 2, 0x40, 0x7E, 0x7F, 0x80, 0xFD, 0xFE, 0xFF], np.uint32) << np.uint32(23)
     fractions = np.array([0, 1, 2, 3, 0x155, 0x1FF, 0x200, 0x201, 0x3FE, 0x3FF], np.uint32) << np.uint32(13)
@@ -109,7 +109,7 @@ def edits(row: Instruction) -> list[Edit]:
 
 
 def _value(fmt: Format, word: int) -> int:
-    """Small numbers that a sum shows; of tf32 ones that are not rounded."""
+    """Return small numbers that a sum shows; of tf32 ones that are not rounded."""
     if not fmt.is_float:
         return word & fmt.mask & (0xFFFF if fmt.bits == 32 else 0xFF)
     pattern = int(encode(np.array([3.0, -5.0, 24.0, -96.0])[word % 4 : word % 4 + 1], fmt)[0])
@@ -117,7 +117,7 @@ def _value(fmt: Format, word: int) -> int:
 
 
 def edited_source(product: Product) -> str:
-    """The kernel of a product with one edit a block, all on the first tile."""
+    """Return the kernel of a product with one edit a block, all on the first tile."""
     head, _, rest = product.source.partition("\n    wmma::mma_sync")
     head = head.replace(f"{product.kernel}(", f"edited_{product.kernel}(const unsigned* edits, ")
     calls = "".join(f"\n    apply(f{x}, edits + 6 * blockIdx.x, {i});" for i, x in enumerate("abc"))
@@ -150,7 +150,7 @@ def saturated_row(mnemonic: str) -> Instruction:
 
 
 def saturated_source() -> str:
-    """PTX 6.3 with the kernels."""
+    """Return PTX 6.3 with the kernels."""
     head = "// SPDX-License-Identifier: MIT\n.version 6.3\n.target sm_70\n.address_size 64\n"
     return head + "".join(register_kernel(saturated_row(x)) for x in SATURATED)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The products of mma.h that are recorded: which, how their matrices lie in memory, and the kernels."""
+"""The recorded products of mma.h: their list, the order of matrices in memory, and the kernels."""
 
 import re
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from wmma_emu.instructions import Instruction, instructions_of
 from wmma_emu.instructions.spec import OPERANDS, Operand
 
 FAMILIES = ("normal", "wide", "special", "tiny", "extremes", "limits", "raw")
-"""Of those that `tools.recording_inputs` draws; the registers' own recording has the others."""
+"""The recorded generators of `tools.recording_inputs`; the recording of registers has the others."""
 
 TILES = 2
 
@@ -40,14 +40,14 @@ __device__ wmma::layout_t order(unsigned row_major)
 """
 
 HEAD = INCLUDES + _HELPERS
-"""What the kernels' file begins with."""
+"""The beginning of the kernels' file."""
 
 Bits = NDArray[Any]
 RunTwice = Callable[..., tuple[NDArray[Any], NDArray[Any]]]
 
 
 class Matrix:
-    """One operand of a product, and how its matrix lies in memory.
+    """One operand of a product, and the order of its matrix in memory.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ class Matrix:
 
 
 def _pack(lines: Bits, bits: int) -> NDArray[np.uint8]:
-    """Elements as the bytes of their lines, the first in the lowest bits."""
+    """Return elements as the bytes of their lines, the first in the lowest bits."""
     lines = np.ascontiguousarray(lines)
     if bits >= 8:
         return lines.view(np.uint8)
@@ -153,12 +153,12 @@ class Product:
 
     @property
     def scalars(self) -> tuple[int, ...]:
-        """What the kernel takes after its pointers."""
+        """Return the kernel's arguments after its pointers."""
         sizes = [x for matrix in self.matrices for x in (matrix.ldm, matrix.nbytes)]
         return (*sizes, int(self.c.stored == "row"), int(self.d.stored == "row"))
 
     def record(self, run_twice: RunTwice, seed: int, fills: tuple[int, int]) -> Bits:
-        """Return D of every tile as the GPU leaves it in memory; nothing but its elements may be written."""
+        """Return D of every tile from the GPU's memory; the GPU must write only its elements."""
         images = self.images(seed)
         tiles = len(images[0])
         outputs = run_twice(self.kernel, images, (tiles, self.d.nbytes), "u1", *self.scalars, blocks=tiles)
@@ -197,7 +197,7 @@ extern "C" __global__ void {self.kernel}(const void* a, const void* b, const voi
 
 
 def products(arch: str) -> list[Product]:
-    """Every product that mma.h has on a chip: `mma_sync`, that of integers with satf too, and `bmma_sync`.
+    """Return every product that mma.h has on a chip: `mma_sync`, that of integers with satf too, and `bmma_sync`.
 
     On Hopper 94 overloads, 26 of them saturating too, and two operations of bits.
     """

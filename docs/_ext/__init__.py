@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""What the documentation site makes of the tables when it is built: reference pages, pictures, the explorer."""
+"""Sphinx extensions that generate the reference pages, the pictures and the explorer from the tables."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The reference of the command line: every command, with what its --help prints."""
+"""The reference of the command line: the --help output of every command."""
 
 import contextlib
 import io
@@ -18,14 +18,14 @@ def command_page() -> dict[str, str]:
     """Return the page as Markdown, by its name within the site."""
     parts = [
         "(command-line)=\n# The command line",
-        "Everything that `wmma-emu` does, as its `--help` says it. Exit status: 0; 1 where a comparison found a "
+        "All commands of `wmma-emu`, with the output of `--help`. Exit status: 0; 1 if a comparison found a "
         "difference; 2 after an error, which is one line on standard error, "
-        "and the instructions below it where a name means several; "
-        "141 where a pipe was closed.",
+        "followed by the matching instructions if a name is ambiguous; "
+        "141 if a pipe was closed.",
         "`-` is standard output for every file that is written, and standard input for `.npy` files and PTX that are "
-        "read. A format need not be named where the name of the file says it (`-o a.svg`), and `--svg` is `--format "
+        "read. A format may be omitted if the file's ending names it (`-o a.svg`), and `--svg` is `--format "
         "svg`. An instruction may be its mnemonic, its machine code, a CuTe atom, a fragment of `mma.h`, or words that "
-        "only one has. Warnings are one line; `--verbose` shows them all.",
+        "only one matches. Warnings are one line; `--verbose` shows all of them.",
     ]
     for words in commands():
         title = " ".join(("wmma-emu", *words))
@@ -34,7 +34,7 @@ def command_page() -> dict[str, str]:
 
 
 def commands() -> Iterator[tuple[str, ...]]:
-    """Every command, and the commands of a command after it; the program itself is the first.
+    """List the program, then every command, each followed by its actions.
 
     Examples
     --------
@@ -48,7 +48,7 @@ def commands() -> Iterator[tuple[str, ...]]:
 
 
 def _listed(text: str) -> list[str]:
-    """Names in the list of commands that a help text has, if it has one."""
+    """Find the names in the list of commands of a help text, if it has one."""
     return re.findall(r"^    ([a-z]+)(?= |$)", text, re.MULTILINE)
 
 

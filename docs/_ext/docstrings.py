@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Docstrings are written for terminals; what reStructuredText would take for markup in them is mended here."""
+"""Corrections of docstrings, which are written for terminals: characters that reStructuredText would read as markup."""
 
 import re
 from typing import Any
@@ -33,7 +33,7 @@ def _before_napoleon(app: Sphinx, what: str, name: str, it: Any, options: Any, l
 
 
 def _after_napoleon(app: Sphinx, what: str, name: str, it: Any, options: Any, lines: list[str]) -> None:
-    """Put a sentence with a colon together again: napoleon takes what stands before the colon for a type."""
+    """Join a sentence with a colon again: napoleon reads the words before the colon as a type."""
     if what in ("attribute", "data", "property"):
         for line in [x for x in lines if x.startswith(":type: ")]:
             lines.remove(line)

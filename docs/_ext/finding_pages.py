@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A page for each kind of finding: what it means, a bug, its report, how to fix it, what compute-sanitizer says."""
+"""A page for each kind of finding: what it means, a bug, its report, how to fix it, and compute-sanitizer's report."""
 
 import re
 from functools import cache
@@ -26,9 +26,10 @@ def _index() -> str:
     tree = "\n".join(["```{toctree}", ":hidden:", "", *(slug_of(x) for x in KINDS), "```"])
     parts = [
         "(kinds-of-findings)=\n# Kinds of findings",
-        "What a launch of a compiled kernel can say of it. Each page has a kernel of a few lines with one bug, what is "
-        "said of it, and how to fix it; `wmma-emu finding race` prints the same in a terminal. What the severities and "
-        f"the checks are, how findings are silenced, and what is not seen: [findings](../../{_EXPLAINED}).",
+        "The findings that a launch of a compiled kernel can report. Each page has a kernel of a few lines with one "
+        "bug, "
+        "its report, and how to fix it; `wmma-emu finding race` prints the same in a terminal. For severities, "
+        f"checks, silencing and limits see [findings](../../{_EXPLAINED}).",
         *(_kinds_of(check) for check in (*CHECKS, "")),
         tree,
     ]
@@ -36,18 +37,18 @@ def _index() -> str:
 
 
 def _kinds_of(check: str) -> str:
-    """List the kinds that a check looks for; those that end a launch are looked for by none."""
-    heading = f"## The check `{check}`\n\n{_sentence(CHECKS[check])}" if check else "## What ends a launch"
+    """List the kinds that a check finds; kinds that end a launch do not belong to a check."""
+    heading = f"## The check `{check}`\n\n{_sentence(CHECKS[check])}" if check else "## Kinds that end a launch"
     rows = [(kind, x) for kind, x in KINDS.items() if x.check == check]
     return "\n".join([heading, "", *(f"- [{kind}]({slug_of(kind)}.md), {x.severity}: {x.says}." for kind, x in rows)])
 
 
 def _page(kind: str) -> str:
     row = KINDS[kind]
-    check = f"The check `{row.check}` looks for it" if row.check else "It ends the launch, and is said in any case"
+    check = f"The check `{row.check}` finds it" if row.check else "It ends the launch, and is always reported"
     parts = [
         f"(finding-{slug_of(kind)})=\n# {kind}",
-        f"{_sentence(row.says)} {check}. [How it is found, and what is not seen](../../{_EXPLAINED}#{slug_of(kind)}).",
+        f"{_sentence(row.says)} {check}. [How it is found, and the limits](../../{_EXPLAINED}#{slug_of(kind)}).",
         f"**{_sentence(row.severity)[:-1]}**: {row.reason}.",
         "## A bug",
         "\n".join(["```{code-block} cuda", f":lineno-start: {FIRST_LINE}", "", *shown_source(kind), "```"]),
@@ -78,21 +79,21 @@ def _how_to_silence(kind: str) -> list[str]:
 
 
 def _measured(kind: str) -> str:
-    """Say what was seen with, and of how many kernels."""
+    """Return a sentence on the sanitizer's version and the number of kernels."""
     seen = f"Seen with {SANITIZER}"
     if kind not in _counts():
         return f"{seen}."
     kernels, said, unended = _counts()[kind]
     hung = f"; {unended} did not end" if unended else ""
     return (
-        f"{seen}: of {kernels} kernels with such a bug, one of its tools at least says something of {said}{hung} "
+        f"{seen}: of {kernels} kernels with such a bug, at least one of its tools reports {said}{hung} "
         f"([all kinds](../../{_MEASURED}#beside-compute-sanitizer))."
     )
 
 
 @cache
 def _counts() -> dict[str, tuple[int, int, int]]:
-    """Read, from the page of the measurement, of each kind how many kernels there were, were reported, did not end."""
+    """Read the numbers of kernels, reported and hanging ones of each kind from the page of the measurement."""
     page = (Path(__file__).parents[1] / _MEASURED).read_text(encoding="utf-8")
     rows = _ROW.findall(page.partition("## Beside compute-sanitizer")[2])
     return {kind: (int(kernels), int(said), int(unended)) for kind, kernels, said, unended, _ in rows}

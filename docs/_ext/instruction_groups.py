@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which instructions share a page of the reference, what the page is called, and the anchor of each of them."""
+"""The groups of instructions that share a page of the reference: names of pages, and the anchor of each instruction."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -10,11 +10,12 @@ from wmma_emu.instructions.reference_pages import FOLDER, anchor_of, document_of
 __all__ = ["FOLDER", "SCOPE", "Group", "anchor_of", "family_document", "group_of", "groups", "known_families"]
 
 SCOPE = (
-    "These are the instructions of `wmma.mma`, `mma.sync`, `mma.sp` and `wgmma`. Those of `tcgen05.mma`, whose shape "
-    "and types stand in a descriptor, have no page: `wmma_emu.tcgen05` makes and executes them "
+    "These are the instructions of `wmma.mma`, `mma.sync`, `mma.sp` and `wgmma`. The instructions of `tcgen05.mma`, "
+    "whose shape "
+    "and types are in a descriptor, have no page: `wmma_emu.tcgen05` makes and executes them "
     "([limits](#limits-of-this-library))."
 )
-"""What the tables leave out, in Markdown; it stands wherever all instructions are spoken of."""
+"""A note in Markdown on the instructions that are not in the tables, for every page about all instructions."""
 
 
 @dataclass(frozen=True)
@@ -26,9 +27,9 @@ class Group:
     family : str
         The PTX family of all its instructions.
     shape : str
-        Their shape, ``"m16n8k16"``; of `wgmma` ``"m64nNk16"``, which stands for every n.
+        Their shape, ``"m16n8k16"``; for `wgmma` ``"m64nNk16"``, which covers every n.
     types : str
-        The format of A, the kind of formats, or the ``.kind`` that is named; of `wgmma` the formats of D, A and B.
+        The format of A, the kind of formats, or the named ``.kind``; for `wgmma` the formats of D, A and B.
     rows : tuple of Instruction
         In the order of the table.
     """
@@ -40,12 +41,12 @@ class Group:
 
     @property
     def document(self) -> str:
-        """Name of the page within the site, without an ending."""
+        """The name of the page within the site, without an ending."""
         return document_of(self.rows[0])
 
     @property
     def title(self) -> str:
-        """Heading of the page."""
+        """The heading of the page."""
         return f"{self.family} {self.shape}, {self.types}"
 
 
@@ -70,7 +71,7 @@ def groups() -> tuple[Group, ...]:
 
 
 def group_of(row: Instruction) -> Group:
-    """Return the page that an instruction stands on.
+    """Return the page of an instruction.
 
     Examples
     --------

@@ -10,16 +10,16 @@ from wmma_emu.instructions import INSTRUCTIONS, Instruction
 __all__ = ["instruction_pages"]
 
 _FAMILIES = {
-    "mma.sync": "A warp multiplies; every lane holds its elements in registers, at places that the manual documents.",
-    "wmma.mma": "The fragments of `mma.h`: where their elements are, NVIDIA leaves open. Here it is, for each chip.",
-    "mma.sp": "`mma.sync` with a sparse A: half of its elements, and metadata that says where they stand.",
-    "mma.sp::ordered_metadata": "`mma.sp` with metadata whose places ascend.",
-    "wgmma": "Four warps of Hopper together; B, and A if one likes, come from shared memory behind a descriptor.",
+    "mma.sync": "A warp multiplies; every lane holds its elements in registers, in a layout that the manual documents.",
+    "wmma.mma": "The fragments of `mma.h`. NVIDIA does not document their layouts; these pages do, for each chip.",
+    "mma.sp": "`mma.sync` with a sparse A: half of its elements, and metadata with their positions.",
+    "mma.sp::ordered_metadata": "`mma.sp` with metadata in ascending order.",
+    "wgmma": "Four warps of Hopper together; B, and optionally A, are read from shared memory through a descriptor.",
     "wgmma.sp": "`wgmma` with a sparse A.",
 }
 
 _FOLDED = 16
-"""Lists of more instructions than these are a click away."""
+"""The most instructions of a list that is shown unfolded."""
 
 
 def instruction_pages() -> dict[str, str]:
@@ -30,7 +30,7 @@ def instruction_pages() -> dict[str, str]:
 
 
 def _toctree(titles: dict[str, str]) -> str:
-    """A tree of pages in the same folder, by their names within the site; with what they are called in it."""
+    """Return a tree of pages in the same folder, by their names within the site, with their titles in it."""
     lines = [f"{title} <{name.rpartition('/')[2]}>" for name, title in titles.items()]
     return "\n".join(["```{toctree}", ":hidden:", "", *lines, "```"])
 
@@ -52,9 +52,9 @@ def _index() -> str:
     parts = [
         "(table-of-instructions)=\n# Instructions",
         f"All {len(INSTRUCTIONS):,} matrix instructions that the library has, each with its operands, where their "
-        "elements are, what each chip computes, and who says so, as its tables have it. To find one by chip, type and "
+        "elements are, what each chip computes, and the sources. To find one by chip, type and "
         'shape, <a href="../../explorer.html">the explorer</a> is the quickest; `wmma-emu list` and `wmma-emu show` '
-        "print what is here.",
+        "print the same facts.",
         SCOPE,
         table(["family", "instructions", "chips", "formats of A"], rows),
         _toctree({family_document(x): x for x in known_families()}),
@@ -74,7 +74,7 @@ def _family(family: str) -> str:
 
 
 def _every(family: str, document: str) -> str:
-    """A line for each page, with a link to each of its instructions."""
+    """Return a line for each page, with a link to each of its instructions."""
     rows = []
     for group in _of(family):
         page = f"{group.document.rpartition('/')[2]}.html"
@@ -88,7 +88,7 @@ def _every(family: str, document: str) -> str:
 
 
 def _within(row: Instruction, group: Group) -> str:
-    """What tells an instruction from the others of its page."""
+    """Return the part of a mnemonic that distinguishes an instruction from the others on its page."""
     if row.is_warpgroup:
         return f"n{row.n}" + "".join(f".{x}" for x in row.modifiers)
     layouts = {(x.a_layout, x.b_layout) for x in group.rows}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The section of one instruction: operands, chips with what they compute, machine code, and who says so."""
+"""The section of one instruction: operands, the arithmetic of each chip, machine code, and sources."""
 
 from html import escape
 from urllib.parse import quote
@@ -49,7 +49,7 @@ def _operand(row: Instruction, operand: Operand, shown: tuple[Shown, ...]) -> li
     name = row.format(operand).name
     if operand not in in_registers(row):
         shape = " × ".join(str(x) for x in row.matrix_shape(operand))
-        how = link("a descriptor says where", "../../how-to/wgmma-operands.html")
+        how = link("read through a descriptor", "../../how-to/wgmma-operands.html")
         return [letter, name, shape, "in shared memory", "–", how]
     layout = layout_for(row, operand, row.archs[0])
     shape = " × ".join(str(x) for x in layout.matrix_shape)
@@ -79,23 +79,23 @@ def _metadata(row: Instruction) -> list[str]:
     return [
         f"<p>Sparsity {places.name}: A has elements in {places.kept} of every {places.chunk} columns{pairs}. Metadata: "
         f"a register of 32 bits a lane, a nibble for {places.chunk} columns of a row: {code(nibbles)}. The selector "
-        f"says which lanes{of_each_warp} hold it: {selectors}. {escape(found.source)} ({found.status}).</p>"
+        f"selects the lanes{of_each_warp} that hold it: {selectors}. {escape(found.source)} ({found.status}).</p>"
     ]
 
 
 def _values(row: Instruction) -> list[str]:
-    """Where values of A and B stand that do not fill the byte that holds them."""
+    """Describe the bit positions of values of A and B that do not fill their byte."""
     held = [(x.upper(), row.format(x).bits, row.container(x)) for x in OPERANDS]
     said = [f"of {name} in bits {at.shift} to {at.shift + bits - 1}" for name, bits, at in held if bits < at.bits]
-    return [f"<p>Each value has a byte: {', '.join(said)} of it; the other bits do not count.</p>"] if said else []
+    return [f"<p>Each value has a byte: {', '.join(said)} of it; the other bits are ignored.</p>"] if said else []
 
 
 def _scales(row: Instruction) -> list[str]:
-    """What block scales there are, and which lanes and bytes hold them."""
+    """Describe the block scales, and the lanes and bytes that hold them."""
     if not row.is_block_scaled:
         return []
     found = scale_map(row, "a")
-    whole = ", those that a sparse A leaves out counted" if row.is_sparse else ""
+    whole = ", including columns that a sparse A omits" if row.is_sparse else ""
     selectors = "; ".join(
         f"byte-id {', '.join(map(str, legal.byte_ids))} and thread-id {', '.join(map(str, legal.thread_ids))} of "
         f"scale_{x}"
@@ -113,7 +113,7 @@ def _scales(row: Instruction) -> list[str]:
 
 
 def _chips(row: Instruction) -> str:
-    """Chips of which the same is known and said share a line."""
+    """Group chips with the same facts in one line."""
     lines: dict[tuple[str, ...], set[str]] = {}
     for chip in row.archs:
         for lowering in lowerings(row, chip):
@@ -131,7 +131,7 @@ def _chips(row: Instruction) -> str:
 
 
 def _small(*texts: str) -> str:
-    """Who says so, and notes."""
+    """Return the source, and notes."""
     return "".join(f"<br><small>{escape(text)}</small>" for text in texts if text)
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""What scrolls can be scrolled from the keyboard: code, tables and pictures that may be wider than their place.
+"""Keyboard access to scrolling boxes: code, tables and pictures that may be wider than their column.
 
-Each such box of a page can be reached with the Tab key, and has a name. Which of them have something to scroll, a
-browser alone knows: ``_static/reading.js`` takes the others out of the order again.
+Each such box of a page can be reached with the Tab key, and has a name. Only a
+browser can determine which boxes scroll: ``_static/reading.js`` removes the others from the tab order.
 """
 
 import re
@@ -41,7 +41,7 @@ def reachable(body: str) -> str:
     >>> print(reachable('<table><tr><th>a</th><th>b</th></tr></table>').partition("<table>")[0])
     <div tabindex="0" role="group" aria-label="Table: a, b" data-scrolls class="table-wrapper">
     """
-    body = _EMPTY_HEADING.sub(r"<td\1></td>", body)  # a heading that says nothing is none
+    body = _EMPTY_HEADING.sub(r"<td\1></td>", body)  # an empty heading is not a heading
     body = _BARE_TABLE.sub(r'<div class="table-wrapper">\1</div>', body)
     for name, box in _BOXES.items():
         body = box.sub(partial(_stop, name=name, body=body), body)
@@ -49,7 +49,7 @@ def reachable(body: str) -> str:
 
 
 def _stop(found: re.Match[str], name: str, body: str) -> str:
-    """Write the beginning of a tag with what makes it a stop; tables are named by the headings of their columns."""
+    """Write an opening tag with the attributes of a tab stop; tables are named by the headings of their columns."""
     if name == "Table":
         table = body[found.end() : body.find("</table>", found.end())]
         texts = [unescape(re.sub(r"<[^>]+>", "", x)).strip() for x in _HEADINGS.findall(table)]
@@ -64,6 +64,6 @@ def _on_page(app: "Sphinx", page: str, template: str, context: dict[str, Any], d
 
 
 def setup(app: "Sphinx") -> dict[str, Any]:
-    """Register with Sphinx, behind what else changes the text of a page."""
+    """Register with Sphinx, after all other handlers that change a page."""
     app.connect("html-page-context", _on_page, priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True, "version": "1"}

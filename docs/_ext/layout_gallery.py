@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""The layouts of a page's instructions: each is shown once, with its formulas, for all operands and chips that have it.
+"""The layouts of a page's instructions: each is shown once, with its formulas, for all operands and chips that use it.
 
-Layouts of different widths whose formulas are the same, as those of the accumulators of `wgmma` for every n, are one:
-the picture shows the narrowest, and the others go on in its way.
+Layouts of different widths with the same formulas, such as the accumulators of `wgmma` for every n, are one:
+the picture shows the narrowest, and the others continue it.
 """
 
 from collections.abc import Iterator
@@ -23,14 +23,14 @@ _COPIES = {1: "", 4: "four matrices of "}
 
 @dataclass
 class Shown:
-    """A layout, or several that go on from each other, as a page shows it.
+    """A layout on a page, or several layouts that continue one another.
 
     Parameters
     ----------
     number : int
-        Its place on the page, from 1.
+        Its number on the page, from 1.
     uses : list of (Instruction, operand, chip, LaneMap)
-        Everything on the page that has it.
+        All operands on the page that use it.
     """
 
     number: int
@@ -52,7 +52,7 @@ class Shown:
         return self.layouts[0]
 
     def names(self, operands: dict[Operand, set[str]]) -> str:
-        """Say which operands have it; ``operands`` are those of the page, with the ways in which they are stored."""
+        """Name the operands that use it; ``operands`` are all operands of the page, with their orders in memory."""
         letters = " and ".join(sorted({x.upper() for _, x, _, _ in self.uses}))
         formats = sorted({row.format(x).name for row, x, _, _ in self.uses})
         stored = {_stored(row, x) for row, x, _, _ in self.uses} - {""}
@@ -62,7 +62,7 @@ class Shown:
 
     @property
     def shape(self) -> str:
-        """Rows and columns, and how many matrices."""
+        """Return rows and columns, and the number of matrices."""
         layout = self.pictured
         cols = str(layout.cols) if len(self.layouts) == 1 else "n"
         return f"{_COPIES[layout.num_matrices]}{layout.rows} × {cols}"
@@ -73,7 +73,7 @@ def _stored(row: Instruction, operand: Operand) -> str:
 
 
 def in_registers(row: Instruction) -> tuple[Operand, ...]:
-    """Return the operands that lanes hold: all but the B of `wgmma`, which is in shared memory."""
+    """Return the operands that lanes hold: all except the B of `wgmma`, which is in shared memory."""
     return tuple(x for x in OPERANDS if not (row.is_warpgroup and x == "b"))
 
 
@@ -117,7 +117,7 @@ def chips_in_words(chips: set[str]) -> str:
 
 
 def pictured_layouts(all_groups: tuple[Group, ...]) -> set[LaneMap]:
-    """Return every layout that there is a picture of."""
+    """Return every layout that has a picture."""
     return {shown.pictured for group in all_groups for shown in gallery(group)}
 
 
@@ -129,17 +129,18 @@ def _name(shown: Shown, group: Group) -> str:
 
 
 def heading(shown: Shown, group: Group) -> str:
-    """Return what stands above a layout, as HTML: who has it, and on which chips if not on all of the page's."""
+    """Return the heading of a layout as HTML: its operands, and its chips if not all of the page's."""
     chips = {chip for _, _, chip, _ in shown.uses}
     everywhere = chips == {chip for row in group.rows for chip in row.archs}
     return escape(_name(shown, group) + ("" if everywhere else f", on {chips_in_words(chips)}"))
 
 
 def shown_html(shown: Shown, group: Group) -> str:
-    """Return a layout as a page shows it: who has it, the picture, the formulas, who says so.
+    """Return the HTML of a layout: its operands, the picture, the formulas, the sources.
 
-    Of layouts of the same operands that differ between chips, or in how the matrix is stored, the one that most chips
-    have has its picture open: pages would be too long.
+        If the layouts of an operand differ between chips or orders in memory, only the picture of the most common one
+        is
+    open, to limit the length of pages.
     """
     name = _name(shown, group)
     layout = shown.pictured
@@ -147,14 +148,14 @@ def shown_html(shown: Shown, group: Group) -> str:
     if len(shown.layouts) > 1:
         widths = [x.cols for x in shown.layouts]
         further = (
-            f"\n<p>The picture shows n = {widths[0]}. Up to n = {widths[-1]} the columns to the right go on in the "
+            f"\n<p>The picture shows n = {widths[0]}. Up to n = {widths[-1]} the columns to the right continue in the "
             "same way, by the same formulas.</p>"
         )
     formulas = "\n".join(f"{key} = {text}" for key, text in layout.formulas.one_line().items())
     lane = "thread of the warpgroup, 0 to 127" if layout.num_lanes > 32 else "lane, 0 to 31"
     first = " or ".join(f"{x}0" for x in sorted({operand for _, operand, _, _ in shown.uses}))
-    matrix = image(layout, "matrix", f"Which lane holds each element of {name}, at which index", group.document)
-    registers = image(layout, "registers", f"What each register of each lane holds of {name}", group.document)
+    matrix = image(layout, "matrix", f"The lane and index of each element of {name}", group.document)
+    registers = image(layout, "registers", f"The elements of {name} in each register of each lane", group.document)
     if not _is_open(shown, group):
         matrix = f"<details><summary>The picture</summary>{matrix}</details>"
     return (
@@ -169,7 +170,7 @@ def shown_html(shown: Shown, group: Group) -> str:
 
 
 def _is_open(shown: Shown, group: Group) -> bool:
-    """Whether a layout is the one of its operands that most chips have; of several, the first."""
+    """Return whether most chips use this layout of its operands; of several, the first."""
     operands = {operand for _, operand, _, _ in shown.uses}
     same = [x for x in gallery(group) if operands & {operand for _, operand, _, _ in x.uses}]
     return shown == max(same, key=lambda x: len({chip for _, _, chip, _ in x.uses}))
@@ -184,7 +185,7 @@ def _copies(layout: LaneMap) -> str:
 
 
 def _known_from(shown: Shown) -> str:
-    """Who says so, the same words once."""
+    """Return the sources, without repetition."""
     said: dict[str, set[str]] = {}
     for _, _, chip, layout in shown.uses:
         said.setdefault(f"{layout.source} ({layout.status})", set()).add(chip)

@@ -23,8 +23,8 @@ _VIEWS = {"matrix": draw_matrix, "registers": draw_registers}
 def pictures_of(layout: LaneMap) -> dict[str, str]:
     """Draw a layout: the names of its files, and their SVG.
 
-    A name has the layout's shape, and a part of a hash of where its elements are: what is the same has one picture.
-    Who says so differs between the instructions and chips that have it, and stands on their pages.
+    A name contains the layout's shape, and a part of a hash of its elements' positions: equal layouts share a picture.
+    The sources differ between the instructions and chips that use it, and are on their pages.
 
     Examples
     --------
@@ -40,16 +40,16 @@ def pictures_of(layout: LaneMap) -> dict[str, str]:
 
 
 def image(layout: LaneMap, view: str, text: str, document: str) -> str:
-    """Return a picture as a page has it; it takes its room before it is there, so that the page does not move.
+    """Return the HTML of a picture with its size, so that the page does not move while the picture loads.
 
-    Where it is wider than the page it shrinks, but not so far that its text cannot be read; then it scrolls.
+    If it is wider than the page it shrinks while its text is readable, and scrolls below that size.
 
     Parameters
     ----------
     layout : LaneMap
     view : {"matrix", "registers"}
     text : str
-        For those who do not see it.
+        The description for screen readers.
     document : str
         The page.
     """

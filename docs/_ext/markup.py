@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Small pieces of HTML: what stands on a generated page besides its headings. None of it holds an empty line."""
+"""Small pieces of HTML for generated pages, without empty lines."""
 
 from collections.abc import Iterable, Sequence
 from html import escape
@@ -30,7 +30,7 @@ def link(text: str, target: str) -> str:
 
 
 def relative(document: str, target: str) -> str:
-    """Return the way from a page to a file of the site, both named from the site's root.
+    """Return the relative path from a page to a file of the site, both named from the site's root.
 
     Examples
     --------
@@ -41,7 +41,7 @@ def relative(document: str, target: str) -> str:
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[str]], name: str = "") -> str:
-    """Return a table that scrolls by itself where the page is too narrow; cells are HTML.
+    """Return a table that scrolls separately if the page is too narrow; cells are HTML.
 
     Examples
     --------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The tree of pages beside each page: what is deep down is there on the pages near it alone.
+"""The navigation tree of each page: deep entries appear only on nearby pages.
 
 Sphinx would copy the headings of all pages for each page, 1,572 instructions among them: half of the time of a build.
 """
@@ -16,11 +16,11 @@ from sphinx.environment import BuildEnvironment
 __all__ = ["setup"]
 
 _SHOWN_EVERYWHERE = 2
-"""So many levels of the tree are on every page."""
+"""The number of levels of the tree that are on every page."""
 
 
 def _entries(env: BuildEnvironment, document: str) -> Iterator[tuple[str, str]]:
-    """The pages below a page: what they are called there, and their names."""
+    """Return the pages below a page: their titles and their names."""
     for tree in env.tocs[document].findall(addnodes.toctree):
         for title, name in tree["entries"]:
             if name in env.titles:
@@ -28,7 +28,7 @@ def _entries(env: BuildEnvironment, document: str) -> Iterator[tuple[str, str]]:
 
 
 def _way_to(env: BuildEnvironment, document: str) -> tuple[str, ...]:
-    """The pages that lead to a page, itself included."""
+    """Return the pages that lead to a page, itself included."""
     parents = {x: name for name, found in env.toctree_includes.items() for x in found}
     way = [document]
     while way[-1] in parents:

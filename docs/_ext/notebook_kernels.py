@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""The kernels that execute the lessons: with settings of this site, not with those of whoever builds it.
+"""The kernels that execute the lessons: with settings of this site, not of the user who builds it.
 
-A kernel on this machine is spoken to over TCP, of which every one of them would warn; and the theme's styles of code,
-by the package `a11y_pygments`, have all of Python log what is for their information alone.
+Local kernels communicate over TCP, about which each would warn; and the theme's code styles, from the package
+`a11y_pygments`, turn on Python's informational logging.
 """
 
 import atexit
@@ -21,7 +21,7 @@ _SETTINGS = 'c = get_config()\nc.IPKernelApp.log_level = "ERROR"\nc.HistoryManag
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Give kernels a folder of settings that is gone when the build ends."""
+    """Set a temporary folder of settings for kernels during the build."""
     folder = Path(tempfile.mkdtemp(prefix="wmma_emu_ipython_"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     (folder / "profile_default").mkdir()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The pages that are made from the tables when the site is built, and their way into its folder."""
+"""The pages that are generated from the tables when the site is built, and the function that writes them."""
 
 from pathlib import Path
 
@@ -12,12 +12,12 @@ __all__ = ["generated_pages", "write_pages"]
 
 
 def generated_pages() -> dict[str, str]:
-    """Return every page that is made from the tables, as Markdown, by its name within the site."""
+    """Return every page that is generated from the tables, as Markdown, by its name within the site."""
     return instruction_pages() | table_pages() | command_page() | finding_pages()
 
 
 def write_pages(folder: Path) -> None:
-    """Write the generated pages that are not there yet, or differ; take away those that are no more."""
+    """Write the generated pages that are new or changed; delete pages that are no longer generated."""
     pages = {folder / f"{name}.md": text for name, text in generated_pages().items()}
     for path, text in pages.items():
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Links of pages to files of the repository that are no pages: each such file gets a page with its source.
+"""Links of pages to other files of the repository: each such file gets a page with its source.
 
-Pages are written to be read in the repository too, so they link to its files as they lie: ``../../examples/lop3.py``. A
-link to a file that has become a page of the site, as the README of the examples has, leads to that page.
+Pages can be read in the repository too, so they link to its files by relative path: ``../../examples/lop3.py``. A
+link to a file that is also a page of the site, such as the README of the examples, leads to that page.
 """
 
 import os
@@ -25,7 +25,7 @@ from sphinx.util import logging
 __all__ = ["FILES", "PAGES", "ROOT", "setup"]
 
 ROOT = Path(__file__).resolve().parents[2]
-"""The repository."""
+"""The root of the repository."""
 
 FILES = "files"
 """Folder of the site with the pages of sources."""
@@ -42,16 +42,16 @@ PAGES = {
 
 _LOGGER = logging.getLogger(__name__)
 _MOST_BYTES = 400_000
-"""A page shows no file that is larger, and none that is no text."""
+"""The largest size of a shown file; larger files, and files that are not text, are not shown."""
 
 
 class LinksToFiles(SphinxTransform):
-    """Turn links to files of the repository into links to their pages."""
+    """Replace links to files of the repository by links to their pages."""
 
     default_priority = 10
 
     def apply(self, **options: Any) -> None:
-        """Look at every link that names a path."""
+        """Process every link that names a path."""
         for kind in (addnodes.download_reference, addnodes.pending_xref):
             for node in list(self.document.findall(kind)):
                 if node.get("reftype") == "myst" and "://" not in node["reftarget"]:
@@ -110,7 +110,7 @@ class LinksToFiles(SphinxTransform):
 
 
 def _linked(env: BuildEnvironment) -> dict[str, set[str]]:
-    """The files that each page links to."""
+    """Return the files that each page links to."""
     found: dict[str, set[str]] = env.__dict__.setdefault("repository_files", {})
     return found
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Words under which readers look for a page that does not have them: they lead there from the site's search.
+"""Additional search words of pages that do not contain them.
 
-Every word that America and Britain spell in two ways is one in the other spelling, by the rules of the package.
+The other spelling of every word with British and American spellings is added by the rules of the package.
 """
 
 import re
@@ -50,7 +50,7 @@ WORDS = {
     "triton gluon": ("start/models", "how-to/test-a-kernel-without-a-gpu"),
     "mac macos windows arm aarch64 pip install": ("how-to/install",),
 }  # fmt: skip
-"""Words, and the names of the pages that are about them."""
+"""The search words, and the names of the pages about them."""
 
 
 def words_of(document: str) -> list[str]:
@@ -65,7 +65,7 @@ def words_of(document: str) -> list[str]:
 
 
 def respelled(text: str) -> list[str]:
-    """Return the words of a text that America and Britain spell in two ways, each as the text does not spell it.
+    """Return the other spelling of the words in a page that have British and American spellings.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def respelled(text: str) -> list[str]:
 
 
 def add_words(app: "Sphinx", doctree: nodes.document) -> None:
-    """Give a page its words as the search of Sphinx reads them, a keyword of HTML each."""
+    """Add the words to a page as HTML keywords, which Sphinx's search reads."""
     listed = words_of(app.env.docname)
     words = [*listed, *respelled(" ".join([doctree.astext(), *listed]))]
     if words:
@@ -90,7 +90,7 @@ def add_words(app: "Sphinx", doctree: nodes.document) -> None:
 def _pages_are_there(app: "Sphinx", env: Any) -> None:
     missing = {page for pages in WORDS.values() for page in pages} - set(env.found_docs)
     if missing:
-        raise ValueError(f"docs/_ext/search_words.py names pages that are not there: {sorted(missing)}")
+        raise ValueError(f"docs/_ext/search_words.py names pages that do not exist: {sorted(missing)}")
 
 
 def setup(app: "Sphinx") -> dict[str, Any]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What happens around a build of the site: pages are generated before it, pictures and the explorer come with it."""
+"""The hooks of a site build: pages are generated before it, pictures and the explorer are added to it."""
 
 from pathlib import Path
 from typing import Any

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The reference of chips, formats and models of arithmetic: their tables, with who says so."""
+"""The reference of chips, formats and models of arithmetic: their tables, with sources."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -18,16 +18,16 @@ from wmma_emu.instructions.spec import TENSOR_FAMILIES
 __all__ = ["FOLDER", "as_known", "table_pages"]
 
 FOLDER = "reference/tables"
-"""Where the pages are, among the pages of the site. Nothing in it is written by hand."""
+"""The folder of the generated pages within the site. Nothing in it is written by hand."""
 
 _STATUS = """
 | status | what it means |
 |---|---|
 | `measured` | raw registers compared on our own GPU |
-| `recorded` | somebody's published recordings |
+| `recorded` | recordings published by others |
 | `documented` | NVIDIA's manual defines it |
 | `literature` | a published model, unchecked |
-| `inferred` | read off machine code, or carried over from a neighbour |
+| `inferred` | read off machine code, or carried over from a similar instruction |
 """.strip()
 
 
@@ -39,14 +39,14 @@ def table_pages() -> dict[str, str]:
 def _chips() -> str:
     parts = [
         "(table-of-chips)=\n# Chips",
-        "A row of this table is what `arch=` and `--arch` name: by the PTX target, the generation or a product, in any "
-        "case, with or without a maker's name.",
+        "`arch=` and `--arch` name an entry of this table: by the PTX target, the generation or a product, in any "
+        "case, with or without a manufacturer's name.",
         table(("chip", "generation", "products", "other names"), [_chip(x) for x in ARCHS.values()]),
         f"Known from: {_once(x.source for x in ARCHS.values())}.",
         "## How well the arithmetic of each is known",
         matrix(),
         _STATUS,
-        "What is only `literature` or `inferred` warns when it is used. Each model with its source: "
+        "Models that are only `literature` or `inferred` warn when they are used. Each model with its source: "
         "[models of arithmetic](models.md).",
         "## Instructions of each",
         SCOPE,
@@ -102,10 +102,10 @@ def _formats() -> str:
     )
     parts = [
         "(table-of-formats)=\n# Formats",
-        "What a bit pattern means. `wmma_emu.format_of` returns a row of this table. Patterns are hexadecimal.",
+        "The meaning of bit patterns. `wmma_emu.format_of` returns an entry of this table. Patterns are hexadecimal.",
         "## Floating point",
         table(headings, [_float(x) for x in floats]),
-        "`e8m13` is no format of PTX: it is what the FP8 units of Ada, and of `wgmma` on Hopper, keep of a float32.",
+        "`e8m13` is not a PTX format: the FP8 units of Ada, and of `wgmma` on Hopper, keep these bits of a float32.",
         "## Integers and bits",
         table(
             ("format", "bits", "smallest", "largest", "known from"),
@@ -134,10 +134,11 @@ def _float(row: Format) -> list[str]:
 def _models() -> str:
     parts = [
         "(table-of-models)=\n# Models of arithmetic",
-        f"What each chip computes: {len(MODELS)} rows. An instruction is served by the row of its chip, family, shape, "
-        "format of A (and of B, where a row names any) and accumulator; its own section of the "
-        "[reference](../instructions/index.md) says which. Rows with a name are alternatives, which `model=` selects. "
-        "A row whose instructions are not all known alike stands here once for each way.",
+        f"The arithmetic of each chip: {len(MODELS)} entries. An instruction uses the entry of its chip, family, "
+        f"shape, "
+        "format of A (and of B, if the entry names any) and accumulator; its section of the "
+        "[reference](../instructions/index.md) names it. Entries with a name are alternatives, which `model=` selects. "
+        "An entry whose instructions have different statuses or sources is listed once for each.",
         _STATUS,
     ]
     for chip in ARCHS:
@@ -148,7 +149,7 @@ def _models() -> str:
 
 
 def as_known(chip: str) -> Iterator[DotModel]:
-    """The rows of a chip, once for all instructions of which as much is known."""
+    """Return the entries of a chip, once for each status and source of their instructions."""
     pairs = (x for x in INSTRUCTIONS.values() if chip in x.archs)
     found = dict.fromkeys(model for x in pairs for model in models_for(x, chip) + alternatives_for(x, chip))
     for row in MODELS:
@@ -172,7 +173,8 @@ def _model(row: DotModel) -> list[str]:
 
 
 def _served(row: DotModel) -> list[tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]]:
-    """Families, formats of A and shapes of the instructions that a model serves: its chip need not have all it names.
+    """Return the families, formats of A and shapes of a model's instructions on its chip, which may be fewer than it
+    names.
 
     Examples
     --------
@@ -195,7 +197,7 @@ def _served(row: DotModel) -> list[tuple[tuple[str, ...], tuple[str, ...], tuple
 
 
 def _shapes(shapes: tuple[str, ...]) -> str:
-    """Name shapes; those of `wgmma` that differ in n alone together.
+    """Name shapes; shapes of `wgmma` that differ only in n are one.
 
     Examples
     --------
@@ -204,7 +206,7 @@ def _shapes(shapes: tuple[str, ...]) -> str:
     """
     found: dict[str, list[int]] = {}
     for shape in shapes:
-        n = re.search(r"n(\d+)", shape)  # those of tcgen05.mma are of any m and n
+        n = re.search(r"n(\d+)", shape)  # shapes of tcgen05.mma have any m and n
         name = re.sub(r"n\d+", "nNN", shape) if shape.startswith("m64") else shape
         found.setdefault(name, []).append(int(n[1]) if n else 0)
     return ", ".join(

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// What only a browser knows: which boxes scroll, and how high a page is on a phone.
+// Adjustments that require a browser: the boxes that scroll, and the height of a page on a phone.
 "use strict";
 (() => {
-  // A page from a folder may read no other page, which the search would do for the text below its results.
+  // A page opened from a folder cannot read other pages, which the search does for the text below its results.
   if (location.protocol === "file:") DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
 
-  // Pages come with every box that may scroll reachable by the keyboard. Those that have nothing to scroll are no stops.
+  // In the pages, every box that may scroll is a tab stop. Boxes without anything to scroll are removed from the stops.
   const STOP = ["tabindex", "role", "aria-label"];
   const scrolls = (box) => box.scrollWidth > box.clientWidth + 1 || box.scrollHeight > box.clientHeight + 1;
   const boxes = new Map();
@@ -22,8 +22,8 @@
     watched.observe(box);
   }
 
-  // On a phone long tables and listings scroll in a box of their own. Sections of a page that is long all the same are
-  // folded; the parts of a section that is long itself are folded in turn.
+  // On a phone, long tables and listings scroll in separate boxes. Sections of a page that is still too long are
+  // folded; the parts of a long section are folded too.
   const NARROW = 740, LONG_BOX = 2500, LONG_PAGE = 7000, LONG_SECTION = 4000;
   const article = document.querySelector("article[role=main]");
   const level = (section) => [...section.children].find((x) => /^H[1-6]$/.test(x.tagName));
@@ -40,7 +40,7 @@
   const foldSection = (section) => {
     const heading = level(section);
     const content = [...section.childNodes].slice([...section.childNodes].indexOf(heading) + 1);
-    for (const link of heading.querySelectorAll("a")) { // what opens a section may hold no link: it goes into the section
+    for (const link of heading.querySelectorAll("a")) { // a summary cannot contain a link: the link moves into the section
       if (!link.matches(".headerlink")) {
         const line = document.createElement("p");
         link.replaceWith(...[...link.childNodes].map((x) => x.cloneNode(true)));
@@ -103,12 +103,12 @@
     if (article.offsetHeight > LONG_PAGE) fold(main);
     const first = article.querySelector("details.fold");
     if (!first) return;
-    first.open = true; // what a page begins with stays open, unless that alone is long
+    first.open = true; // the first section stays open, unless it alone is too long
     if (article.offsetHeight > LONG_PAGE) first.open = false;
     offerAll(level(main));
   };
   arrange();
-  // Pictures have their height when they are there. Who came to an anchor, or has opened a section, has chosen.
+  // Pictures have a height only after loading. A section that is linked to, or opened by the reader, is not folded.
   window.addEventListener("load", () => {
     if (!location.hash && article?.querySelectorAll("details.fold[open]").length < 2) arrange();
   });

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Marks the words of a search on the page that it found; it stands in for Sphinx's own file of this name, which writes
-// elements of HTML into pictures and fails there.
+// Marks the words of a search on the page that it found; it replaces Sphinx's file of this name, which inserts HTML
+// elements into pictures and fails there.
 "use strict";
 const SPHINX_HIGHLIGHT_ENABLED = true;
 
 const _UNMARKED = "svg, style, script, button, select, textarea, .highlighted";
 
-/** Mark a word in the pieces of text below an element, but for those in pictures and controls; the search calls it too. */
+/** Mark a word in the pieces of text below an element, except in pictures and controls; the search calls it too. */
 const _highlightText = (root, word, className) => {
   const texts = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
   const found = [];
@@ -53,6 +53,6 @@ const SphinxHighlight = {
 };
 
 _ready(() => {
-  if (typeof Search === "undefined") SphinxHighlight.highlightSearchWords(); // not on the page of results itself
+  if (typeof Search === "undefined") SphinxHighlight.highlightSearchWords(); // not on the results page
   SphinxHighlight.initEscapeListener();
 });

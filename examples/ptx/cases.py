@@ -56,7 +56,7 @@ class Case(NamedTuple):
     bound: float = 0
 
     def draw(self, seed: int) -> Arguments:
-        """Arguments of a seed: every case has a stream of its own."""
+        """Return the arguments of a seed: every case has a separate random stream."""
         return self.arguments(np.random.Generator(np.random.PCG64([seed, *self.name.encode()])))
 
 
@@ -288,7 +288,7 @@ def _divergence() -> tuple[Case, ...]:
 
     def reduced(x: Array, n: int, *_: Any) -> tuple[Array, ...]:
         def rest(value: Any, by: int) -> int:
-            return int(math.fmod(int(value), by))  # as C has it
+            return int(math.fmod(int(value), by))  # as in C
 
         warps = [x[i : i + 32] for i in range(0, n, 32)]
         totals = [x.sum(), x.min(), x.max(), np.bitwise_and.reduce(x), np.bitwise_or.reduce(x)]
@@ -566,4 +566,4 @@ _ALL = (
 CASES: dict[str, Case] = {x.name: x for x in _ALL}
 
 SLOW = ("triton_f16_512", "triton_flash_attention_512")
-"""Those of the benchmark."""
+"""The cases of the benchmark."""

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Threads that go different ways, and what they do together all the same: atomics, sorting, early returns, loops of
+// Threads that diverge and still cooperate: atomics, sorting, early returns, loops of
 // different lengths, a switch, votes and matches. Every result is the same in whatever order threads run.
 
 #define LANES 0xFFFFFFFFu
@@ -85,7 +85,7 @@ extern "C" __global__ void reductions(const int* data, int n, int* totals, float
 {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= n)
-        return; // the last warp goes on with some of its lanes
+        return; // the last warp continues with some of its lanes
     int x = data[i];
     unsigned lanes = __activemask();
     int leader = __ffs(lanes) - 1, lane = threadIdx.x % 32;

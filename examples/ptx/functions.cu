@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// What a module has besides kernels: functions that are called, arrays that a thread indexes,
+// Parts of a module other than kernels: functions that are called, arrays that a thread indexes,
 // structures as parameters, constant and global variables with initial values, assertions.
 
-#ifndef __CUDACC_RTC__ // NVRTC knows assert by itself
+#ifndef __CUDACC_RTC__ // NVRTC declares assert itself
 #include <cassert>
 #endif
 

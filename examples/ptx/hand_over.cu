@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Threads that wait for each other without a barrier: a lock, a turn that goes from warp to warp, and the last block.
 
-// Every warp adds to a counter that is no atomic, under a lock.
+// Every warp adds to a non-atomic counter, under a lock.
 extern "C" __global__ void spin_lock(int* lock, volatile int* counter, int times)
 {
     if (threadIdx.x % 32)
@@ -16,7 +16,7 @@ extern "C" __global__ void spin_lock(int* lock, volatile int* counter, int times
     }
 }
 
-// Thirty-two lanes of one warp want the same lock: it works since lanes make progress independently (Volta and later).
+// Thirty-two lanes of one warp take the same lock: it works since lanes make progress independently (Volta and later).
 extern "C" __global__ void lock_in_a_warp(int* lock, volatile int* counter)
 {
     bool done = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Approximate functions of numbers that the assembler knows: it may compute them itself, to bits of its own.
+// Approximate functions of constants: the assembler may evaluate them itself, with different bits.
 
 #define SLOT(n, text)                                                                                                  \
     {                                                                                                                  \

@@ -68,7 +68,7 @@ extern "C" __global__ void __launch_bounds__(128)
     }
     for (int s = 0; s < steps; ++s) {
         asm volatile("cp.async.wait_group %0;" ::"n"(STAGES - 2) : "memory");
-        __syncthreads(); // everybody's copies have arrived, and everybody has left the stage that is written next
+        __syncthreads(); // all threads' copies have arrived, and no thread reads the stage that is written next
         int next = s + STAGES - 1;
         if (next < steps)
             load_stage(stages + next % STAGES * STAGE_HALVES, A, B, M, N, K, lda, ldb, row, col, next * STEP);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Text from threads: arguments of every kind, and what printf returns, which is the number of its arguments.
 
-#ifndef __CUDACC_RTC__ // NVRTC knows printf by itself
+#ifndef __CUDACC_RTC__ // NVRTC declares printf itself
 #include <cstdio>
 #endif
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which PTX texts there are, and from which sources: `tools.build_example_ptx` makes them, compiled/ holds them."""
+"""The PTX files of the examples and their sources: `tools.build_example_ptx` makes them, compiled/ holds them."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -99,7 +99,7 @@ def _norm(name: str, target: str, function: str, element: str, constants: dict[s
 
 
 def _softmax(name: str, divisible: tuple[str, ...]) -> TritonText:
-    """What a launch of Triton's own compiles where the integers of ``divisible`` are multiples of 16."""
+    """Return the PTX of a launch by Triton if the integers of ``divisible`` are multiples of 16."""
     sizes = dict.fromkeys(("rows", "columns", "x_stride", "out_stride"), "i32")
     return TritonText(
         name, "triton_softmax.py", "softmax", "sm_90", {"x_ptr": "*fp32", "out_ptr": "*fp32"} | sizes,
@@ -133,7 +133,7 @@ TEXTS: dict[str, CudaText | TritonText] = {x.name: x for x in (*CUDA, *TRITON)}
 
 
 def compiled(name: str) -> str:
-    """PTX of a text, as it is committed."""
+    """Return the committed PTX of an example."""
     return (FOLDER / "compiled" / f"{name}.ptx").read_text(encoding="utf-8")
 
 

@@ -12,7 +12,7 @@ def flash_attention(
 ):  # fmt: skip
     """One block of rows of one head; Q, K, V and out are (heads, T, HEAD), lse (heads, T) the logarithm of the sums.
 
-    ``scale`` is that of the scores, times log2(e), as the exponentials are of base 2.
+    ``scale`` is the scale of the scores, times log2(e), as the exponentials are of base 2.
     """
     block, head = tl.program_id(0), tl.program_id(1)
     base = head * T * HEAD

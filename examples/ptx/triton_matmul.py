@@ -11,7 +11,7 @@ def matmul(
     BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr,
     RAGGED: tl.constexpr, PRECISION: tl.constexpr, SUM: tl.constexpr,
 ):  # fmt: skip
-    """Multiply; A, B and D are row-major. RAGGED: sizes are no multiples of the blocks', and masks keep to them."""
+    """Multiply; A, B and D are row-major. RAGGED: sizes are not multiples of the blocks', and masks limit accesses."""
     rows = tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)
     cols = tl.program_id(1) * BLOCK_N + tl.arange(0, BLOCK_N)
     ks = tl.arange(0, BLOCK_K)

@@ -9,7 +9,7 @@ import triton.language as tl
 def softmax(
     x_ptr, out_ptr, rows, columns, x_stride, out_stride, BLOCK: tl.constexpr, STAGES: tl.constexpr,
 ):  # fmt: skip
-    """Softmax; BLOCK is a power of two from ``columns`` on."""
+    """Softmax; BLOCK is a power of two of at least ``columns``."""
     i = tl.arange(0, BLOCK)
     for row in tl.range(tl.program_id(0), rows, tl.num_programs(0), num_stages=STAGES):
         x = tl.load(x_ptr + row * x_stride + i, mask=i < columns, other=float("-inf"))

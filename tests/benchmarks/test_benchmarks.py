@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The benchmarks run, write what they say that they write, and judge targets by what was measured."""
+"""The benchmarks run, write the documented results, and compare measurements with targets."""
 
 import json
 import subprocess
@@ -54,7 +54,7 @@ def test_quick_prints_every_table_and_the_machine(quick):
 
 
 @pytest.mark.slow
-def test_every_figure_stands_beside_matmul_of_the_same_run(quick):
+def test_every_figure_is_compared_with_matmul_of_the_same_run(quick):
     _, results, _ = quick
     assert {x["part"] for x in results["speed"]} == {"sizes", "threads", "formats", "chips", "data"}
     for record in results["speed"]:
@@ -93,7 +93,7 @@ def test_a_page_gets_its_tables_and_keeps_the_rest(quick):
     assert filled(page, results) == page
 
 
-def test_the_page_of_the_documentation_has_a_place_for_every_table():
+def test_the_page_of_the_documentation_has_markers_for_every_table():
     assert sorted(places(PAGE.read_text(encoding="utf-8"))) == sorted([*TABLES, "machine"])
 
 
@@ -116,7 +116,7 @@ def _speed(rate, **more):
     }
 
 
-def test_targets_are_met_or_not_by_what_was_measured():
+def test_measurements_decide_whether_targets_are_reached():
     results = {
         "speed": [
             _speed(1.3e9, part="threads", engine="numpy", threads=1),
@@ -147,7 +147,7 @@ def test_targets_are_met_or_not_by_what_was_measured():
     assert found["s8, 1024, two threads, numba"] == (None, None)
 
 
-def test_the_cost_of_checks_is_judged_by_the_median_the_worst_and_the_bytes():
+def test_the_cost_of_checks_is_the_median_the_worst_and_the_bytes():
     records = [
         {"what": "a", "ratio": 1.2, "kept": 300, "touched": 100},
         {"what": "b", "ratio": 1.4, "kept": None, "touched": 100},
@@ -180,7 +180,7 @@ def test_work_a_second_is_the_median_of_rounds():
     assert summary([1.0, 2.0, 4.0], 8.0) == {"median": 4.0, "slowest": 2.0, "fastest": 8.0}
 
 
-def test_a_part_that_is_measured_anew_leaves_the_others_and_is_judged():
+def test_measuring_one_part_again_keeps_the_others_and_compares_it_with_targets():
     known = json.loads(FIGURES.read_text(encoding="utf-8"))
     record = {"what": "matmul f16", "engine": "numba", "seconds": 0.5, "rate": 7e7}
     results = merged(known, {"machine": {}, "ptx": [record], "speed": []}, ["ptx"])

@@ -16,7 +16,7 @@ UNKNOWN = ("not documented", "not modelled", "figure")
 
 
 def unknown_in(source):
-    """What a file raises because nobody says: of each message the longest piece that is the same every time."""
+    """Return the errors that a file raises for missing documentation: the longest constant part of each message."""
     for node in ast.walk(ast.parse(source.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Raise):
             pieces = [x.value for x in ast.walk(node) if isinstance(x, ast.Constant) and isinstance(x.value, str)]

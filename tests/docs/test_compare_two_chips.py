@@ -14,7 +14,7 @@ PAGE = (HOW_TO / "compare-two-chips.md").read_text(encoding="utf-8")
 PICTURE = "compare-two-chips.svg"
 
 
-def test_the_picture_is_what_the_code_draws(tmp_path, monkeypatch):
+def test_the_code_of_the_page_draws_its_picture(tmp_path, monkeypatch):
     before, mark, after = PAGE.partition("<!-- example: picture -->\n```python\n")
     names: dict[str, object] = {}
     for example in doctest.DocTestParser().get_examples(before):

@@ -24,7 +24,7 @@ RECIPES = [name for kind, name in BLOCKS if kind == "recipe"]
 
 
 def changes_of(recipe):
-    """Yield what a recipe changes: the file, the lines that are there, the lines that stand there then."""
+    """Yield the changes of a recipe: the file, the lines before, the lines after."""
     for part in re.split(r"^--- ", recipe, flags=re.M)[1:]:
         path, text = part.split("\n", 1)
         for hunk in re.split(r"^@@.*\n", text, flags=re.M):
@@ -42,7 +42,7 @@ def carry_out(name, folder):
         file = folder / path
         text = file.read_text(encoding="utf-8")
         count = text.count(before)
-        assert count == 1, f"{path} has {count} places that read\n{before}\nmend the recipe in CONTRIBUTING.md"
+        assert count == 1, f"{path} has {count} occurrences of\n{before}\nfix the recipe in CONTRIBUTING.md"
         file.write_text(text.replace(before, after), encoding="utf-8")
         changed.add(path)
     return len(changed)

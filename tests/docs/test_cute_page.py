@@ -13,7 +13,7 @@ HOW_TO = Path(__file__).parents[2] / "docs/how-to"
 PAGE = (HOW_TO / "cute-layouts-and-machine-code.md").read_text(encoding="utf-8")
 
 
-def test_the_picture_is_what_the_code_draws(tmp_path, monkeypatch):
+def test_the_code_of_the_page_draws_its_picture(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (block,) = re.findall(r"<!-- example: picture -->\n```python\n(.*?)```", PAGE, re.DOTALL)
     exec(block, {})

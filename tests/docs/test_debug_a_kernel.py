@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""docs/how-to/debug-a-kernel.md: Python's debugger stops where the page says, and shows what it shows."""
+"""docs/how-to/debug-a-kernel.md: Python's debugger stops at the line and prints the values on the page."""
 
 import contextlib
 import io

@@ -51,7 +51,7 @@ def test_the_loss_that_the_page_names_is_the_one_that_the_terms_show():
     assert cuts == [("1", "110(18)")] * 5 + [("11", "10(18)")] * 5
 
 
-def test_the_picture_is_what_the_code_draws(tmp_path, monkeypatch):
+def test_the_code_of_the_page_draws_its_picture(tmp_path, monkeypatch):
     names: dict[str, object] = {}
     monkeypatch.chdir(tmp_path)
     with contextlib.redirect_stdout(io.StringIO()):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Every kind of finding has a page, made of its row, its kernel and what is measured; and no other page is there."""
+"""Every kind of finding has a page with its entry, its kernel and its measurement; there are no other pages."""
 
 import re
 from pathlib import Path
@@ -73,7 +73,7 @@ def test_links_of_the_pages_lead_to_pages_and_their_sections(name):
 def test_the_index_has_each_kind_with_its_severity_below_its_check():
     page = PAGES["reference/findings/index"]
     for check in (*CHECKS, ""):
-        section = page.partition(f"\n## The check `{check}`\n" if check else "\n## What ends a launch\n")[2]
+        section = page.partition(f"\n## The check `{check}`\n" if check else "\n## Kinds that end a launch\n")[2]
         rows = re.findall(r"^- \[(.+?)\]\((.+?)\.md\), (\w+): (.*)\.$", section.partition("\n## ")[0], re.MULTILINE)
         expected = [(kind, slug_of(kind), x.severity, x.says) for kind, x in KINDS.items() if x.check == check]
         assert rows == expected and rows
@@ -81,7 +81,9 @@ def test_the_index_has_each_kind_with_its_severity_below_its_check():
     assert [x for x in tree if x and x[0] not in ":`"] == [slug_of(kind) for kind in KINDS]
 
 
-def test_pages_say_of_how_many_kernels_a_sanitizer_said_something_as_the_measurement_has_it():
-    said = {kind: re.findall(r"of (\d+) kernels with such a bug, .* of (\d+)", PAGES[path_of(kind)]) for kind in KINDS}
+def test_pages_give_the_measured_number_of_kernels_that_a_sanitizer_reports():
+    said = {
+        kind: re.findall(r"of (\d+) kernels with such a bug, .* reports (\d+)", PAGES[path_of(kind)]) for kind in KINDS
+    }
     assert said["out of bounds"] == [("24", "20")] and said["illegal metadata"] == [("2", "0")]
     assert {kind for kind, found in said.items() if not found} == {"race of an unused value", "race of equal bytes"}

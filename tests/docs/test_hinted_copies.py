@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The kernel of docs/evidence/hinted-copies-2026-11-23.md: what the emulator makes of it, and an assembler."""
+"""The kernel of docs/evidence/hinted-copies-2026-11-23.md: its results in the emulator and in an assembler."""
 
 import re
 import shutil

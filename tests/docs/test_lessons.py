@@ -175,7 +175,7 @@ WRONG = {
         ],
     },
 }
-"""By lesson and exercise: answers that have to be told from right ones, and a word of what is said of them."""
+"""By lesson and exercise: wrong answers, and words of the message about them."""
 
 ALSO_RIGHT = {
     ("1-fragments", "ex1"): ["answer_1 = [11, 4]", "answer_1 = np.int64(11), 4"],
@@ -315,7 +315,7 @@ def test_every_exercise_says_how_long_it_takes(name):
     assert text.count("### Exercise") == len(numbers)
 
 
-def test_the_minutes_of_a_section_are_those_of_its_words_cells_pictures_and_exercises():
+def test_the_minutes_of_a_section_follow_from_its_words_cells_pictures_and_exercises():
     def text(words):
         return {"cell_type": "markdown", "id": "x", "metadata": {}, "source": [words]}
 
@@ -360,7 +360,7 @@ def test_a_teacher_reads_aims_words_wrong_answers_and_what_may_be_left_out(name)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_minutes_that_a_teacher_saves_are_those_of_the_section(name):
+def test_the_minutes_that_a_teacher_saves_equal_the_minutes_of_the_section(name):
     minutes = {section.title: section.minutes for section in lesson_minutes.sections_of(cells(name))}
     (left_out,) = re.findall(r"\*\*May be left out\.\*\*(.*?)\n\n", _NOTES[name] + "\n\n", re.DOTALL)
     named = re.findall(r"\*([^*]+)\*\s+\((\d+)\s+minutes\)", left_out)
@@ -370,7 +370,7 @@ def test_the_minutes_that_a_teacher_saves_are_those_of_the_section(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_common_wrong_answer_of_the_teachers_page_is_told_what_the_page_says(name, monkeypatch, tmp_path):
+def test_a_common_wrong_answer_of_the_teachers_page_gets_the_message_on_the_page(name, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     namespace = {"__name__": "__main__"}
     for cell in cells(name):
@@ -384,7 +384,7 @@ def test_a_common_wrong_answer_of_the_teachers_page_is_told_what_the_page_says(n
 
 
 def _setup(name, monkeypatch, folder, there=()):
-    """Run the cell that installs what is missing, where some modules are there; return what pip is asked for."""
+    """Run the cell that installs missing packages, with some modules installed; return the arguments of pip."""
     ran = []
     found = {"wmma_emu": SimpleNamespace(origin="..."), "hypothesis": SimpleNamespace(origin="...")}
     monkeypatch.setattr(importlib.util, "find_spec", lambda module: found[module] if module in there else None)
@@ -395,7 +395,7 @@ def _setup(name, monkeypatch, folder, there=()):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_first_cell_installs_a_wheel_that_lies_beside_the_notebook(name, monkeypatch, tmp_path):
+def test_the_first_cell_installs_a_wheel_in_the_folder_of_the_notebook(name, monkeypatch, tmp_path):
     wheel = tmp_path / "wmma_emu-0.2.0-py3-none-any.whl"
     wheel.touch()
     needed = ["wmma_emu", "hypothesis"] if name == "5-kernels" else ["wmma_emu"]
@@ -403,7 +403,7 @@ def test_the_first_cell_installs_a_wheel_that_lies_beside_the_notebook(name, mon
     assert _setup(name, monkeypatch, tmp_path, needed) == []
 
 
-def test_the_first_cell_installs_a_clone_around_the_notebook_or_beside_it(monkeypatch, tmp_path):
+def test_the_first_cell_installs_a_clone_that_contains_the_notebook_or_is_in_its_folder(monkeypatch, tmp_path):
     assert _setup("1-fragments", monkeypatch, ROOT / "docs/lessons") == [[str(ROOT)]]
     (tmp_path / "clone/wmma_emu").mkdir(parents=True)
     (tmp_path / "clone/wmma_emu/version.py").touch()
@@ -426,6 +426,6 @@ def test_the_first_cell_says_what_to_do_where_nothing_can_be_installed_from(monk
         _setup("1-fragments", monkeypatch, tmp_path)
 
 
-def test_the_first_cells_of_all_lessons_differ_in_what_is_needed_alone():
+def test_the_first_cells_of_all_lessons_differ_only_in_the_required_packages():
     texts = {source(next(c for c in cells(name) if c["id"] == "setup")) for name in NAMES}
     assert len({re.sub(r"NEEDED = .*", "", text) for text in texts}) == 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Numbers that pages give are those of the tables and recordings that they speak of."""
+"""The numbers on pages agree with the tables and recordings that they describe."""
 
 import re
 from pathlib import Path

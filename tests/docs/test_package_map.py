@@ -18,7 +18,7 @@ def test_every_box_lies_within_the_picture():
     assert all(0 <= float(x) and float(x) + float(w) <= width for x, w in boxes)
 
 
-def test_every_package_stands_in_one_row_and_imports_lower_rows_alone():
+def test_every_package_is_in_one_row_and_imports_only_lower_rows():
     row_of = {name: i for i, row in enumerate(layers()) for name in row}
     found = imports()
     assert set(row_of) == set(found) - {"__init__", "__main__"}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the pages of the documentation show is what the program does: every ``>>>`` in them is run."""
+"""The examples on the pages of the documentation are right: every ``>>>`` in them is run."""
 
 import doctest
 import re
@@ -14,11 +14,11 @@ PAGES = sorted(page for page in DOCS.rglob("*.md") if "\n>>> " in page.read_text
 def skip_without_what_it_needs(text):
     """Skip the test of a page that says ``<!-- needs: torch -->``, where that library is not installed."""
     for library in re.findall(r"^<!-- needs: (\w+) -->$", text, re.MULTILINE):
-        pytest.importorskip(library, reason=f"{library} is not installed: it is no dependency of the tests")
+        pytest.importorskip(library, reason=f"{library} is not installed: it is not a dependency of the tests")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS)))
-def test_the_examples_of_a_page_give_what_it_shows(page):
+def test_the_examples_of_a_page_print_the_output_on_it(page):
     skip_without_what_it_needs(page.read_text(encoding="utf-8"))
     flags = doctest.NORMALIZE_WHITESPACE
     failed, tried = doctest.testfile(str(page), module_relative=False, optionflags=flags, encoding="utf-8")
@@ -30,7 +30,7 @@ def test_there_are_pages_with_examples():
     assert PAGES
 
 
-def test_a_page_that_needs_what_is_not_there_is_skipped_and_says_so():
+def test_a_page_that_requires_a_missing_library_is_skipped_with_a_reason():
     skip_without_what_it_needs("# A page\n\n<!-- needs: numpy -->\n")
     with pytest.raises(pytest.skip.Exception, match="no_such_library is not installed"):
         skip_without_what_it_needs("# A page\n\n<!-- needs: no_such_library -->\n")

@@ -72,7 +72,7 @@ def test_the_test_of_the_page_finds_both_mistakes_and_passes_without_them(folder
     assert shown("output: both mended").strip() in pytest_in(folder)
 
 
-def test_the_failures_that_the_page_shows_are_those_of_its_own_numbers():
+def test_the_failures_that_the_page_shows_follow_from_its_numbers():
     """The shrunk examples of the page, put in by hand, give the messages of the page."""
     for marker, mend, a, scales in (
         ("output: as written", "", 0.125, (1, 1)),

@@ -30,12 +30,12 @@ def test_every_opcode_that_kernels_for_sm_80_and_sm_89_use_has_a_step(rows, refu
     assert {x: refused[x] for x in used & set(refused)} == {}
 
 
-def test_what_has_no_step_is_what_the_page_gives_a_reason_for(rows, refused):
+def test_exactly_the_opcodes_without_a_step_have_a_reason_on_the_page(rows, refused):
     assert set(refused) == {x for x in rows if reason_of(x)}
 
 
-def test_the_page_is_that_of_the_table_and_of_the_steps(rows):
-    assert PAGE.read_text(encoding="utf-8") == page(rows), "write it anew: python -m tools.ptx_opcode_table"
+def test_the_page_equals_the_page_of_the_table_and_the_steps(rows):
+    assert PAGE.read_text(encoding="utf-8") == page(rows), "write it again: python -m tools.ptx_opcode_table"
 
 
 def test_every_modelled_opcode_is_in_one_section_of_the_page(rows, refused):
@@ -52,7 +52,7 @@ def test_every_step_that_the_page_names_is_in_a_file(rows, refused):
 
 
 def test_the_opcodes_of_the_compiled_examples_are_in_the_table(rows):
-    # The mnemonics at the beginning of lines; collect_ptx_opcodes reads the texts in full.
+    # The mnemonics at the beginning of lines; collect_ptx_opcodes parses the files in full.
     for path in COMPILED.glob("*.ptx"):
         text = path.read_text(encoding="utf-8")
         bodies = re.sub(r"//.*", "", text)
@@ -82,7 +82,7 @@ def test_an_opcode_that_does_not_exist_is_refused():
     assert "add.f128 does not exist or is not modelled" in refusals([row], "sm_80")["add.f128"]
 
 
-def test_operands_that_are_none_are_no_ptx():
+def test_illegal_operands_are_syntax_errors():
     with pytest.raises(PtxSyntaxError, match="line"):
         refusals([Row("add.s32", 0, "sm_80", "", "%b32, %b32 %b32")], "sm_80")
 

@@ -36,7 +36,7 @@ def printed_by(code: str) -> str:
 
 
 def test_a_reader_sees_at_most_600_words():
-    """All words count, of code and commands too, but for the table that is folded."""
+    """Count all words, including code and commands, except the folded table."""
     seen = re.sub(r"<details>.*?</details>", "", README, flags=re.DOTALL)
     assert len(seen.split()) <= 600
 
@@ -87,12 +87,12 @@ def test_the_ten_lines_print_what_the_page_of_features_shows():
     assert printed_by(block("example", FEATURES)) == block("output", FEATURES)
 
 
-def test_the_support_matrix_is_that_of_the_tables():
+def test_the_support_matrix_equals_the_matrix_of_the_tables():
     assert matrix() in README
 
 
 def test_links_to_files_of_the_project_lead_somewhere():
-    """Of the pages that a build of the documentation writes, the names decide, whether they were built or not."""
+    """Check links to generated pages by name, whether the pages were built or not."""
     generated = {ROOT / "docs" / f"{name}.md" for name in generated_pages()}
     folders = {page.parent for page in generated if page.parent != ROOT / "docs"}
     pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Files for the code host, for those who cite and for hosted notebooks: what they say is so."""
+"""Files for the code host, for citations and for hosted notebooks: their contents are right."""
 
 import os
 import re
@@ -27,7 +27,7 @@ def test_the_citation_has_the_version_and_the_licence_of_the_package():
     assert re.search(r"^date-released: (.*)$", citation, re.MULTILINE)[1] == dated
 
 
-def test_the_limits_that_are_promised_are_those_of_a_launch():
+def test_the_promised_limits_equal_the_limits_of_a_launch():
     text, defaults = " ".join(read("SECURITY.md").split()), LaunchOptions()
     assert f"`max_steps` (10^{len(str(defaults.max_steps)) - 1} instructions)" in text and defaults.max_steps == 10**8
     assert f"`max_seconds` ({defaults.max_seconds} s)" in text
@@ -51,7 +51,7 @@ ret;
 """
 
 
-def test_a_kernel_reaches_no_memory_but_the_arrays_and_a_finding_quotes_the_file_that_it_names(tmp_path):
+def test_a_kernel_accesses_only_the_arrays_and_a_finding_quotes_the_file_that_it_names(tmp_path):
     secret = tmp_path / "notes.txt"
     secret.write_text("first\nsecond\n", encoding="utf-8")
     beside, x = np.arange(8, dtype=np.uint32), np.zeros(4, np.uint32)
@@ -83,7 +83,7 @@ def test_no_address_is_invented_to_which_one_could_report(name):
     }  # fmt: skip
 
 
-def test_the_page_on_security_names_the_version_that_is_mended():
+def test_the_page_on_security_names_the_maintained_version():
     assert f"the latest version, {we.__version__.rpartition('.')[0]}." in " ".join(read("SECURITY.md").split())
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The kernel on the page of formulas does what the page says; its other blocks are run as those of every page."""
+"""The kernel on the page of formulas agrees with the page; its other blocks are run like the blocks of every page."""
 
 import shutil
 import subprocess

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""The check of the built site sees what is wrong with one."""
+"""The check of the built site detects faults."""
 
 import pytest
 
 from tools.check_site import faults
 
 GOOD = {
-    "index.html": '<h1 id="top">x</h1><a href="a/page.html#here">x</a> <a href="#top">x</a> <a href="https://x.org/">x</a>'
+    "index.html": '<h1 id="top">x</h1><a href="a/page.html#here">x</a> <a href="#top">x</a> <a '
+    'href="https://x.org/">x</a>'
     '<link rel="stylesheet" href="style.css"><script src="x.js"></script><script>"<a href=nowhere>"</script>'
     '<a href="explorer.html#i=mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32&amp;chip=sm_90">x</a>',
     "a/page.html": '<section id="here"><img alt="a lane" src="../picture.svg"></section><!-- <img src="x"> -->',
@@ -67,7 +68,7 @@ def test_a_fault_on_a_page_is_said(tmp_path, more, said):
         '<a id="line-1" name="line-2"></a>',
     ],
 )
-def test_a_link_that_a_picture_or_a_label_names_has_text_enough_and_an_anchor_is_no_link(tmp_path, link):
+def test_a_link_with_a_picture_or_a_label_has_text_and_an_anchor_is_not_a_link(tmp_path, link):
     assert faults(site(tmp_path, index_DOT_html=GOOD["index.html"] + link)) == []
 
 
@@ -87,5 +88,5 @@ def test_a_page_that_no_link_leads_to_is_said(tmp_path):
     assert faults(site(tmp_path, alone_DOT_html="<p>x</p>")) == ["alone.html: no link leads here"]
 
 
-def test_a_folder_without_pages_is_no_site(tmp_path):
+def test_a_folder_without_pages_is_rejected(tmp_path):
     assert faults(tmp_path.resolve()) == [f"{tmp_path.resolve()} has no pages"]

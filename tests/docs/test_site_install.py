@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What users are told to install can be installed today; the page about it names every extra, with what it brings."""
+"""The documented installations are possible today; the page on installation names every extra and its packages."""
 
 import json
 import re
@@ -41,10 +41,10 @@ OTHERS = (
     "jax jupyter_server jupyterlab jupyterlite-core jupyterlite-pyodide-kernel nvidia-cuda-nvdisasm pytest torch "
     "triton ziglang"
 ).split()
-"""Packages that pages name beside those of pyproject.toml. All of these were on PyPI on 2026-11-27."""
+"""Packages that pages name in addition to those of pyproject.toml. All of these were on PyPI on 2026-11-27."""
 
 SERVED = ("docs/how-to/teach-with-notebooks.md", "wmma-emu")
-"""A site of JupyterLite serves the wheel itself, under this name."""
+"""The name of the wheel on a JupyterLite site."""
 
 _COMMAND = re.compile(r"\bpip3? install\b((?:[ \t]+|[ \t]*\n[ \t>#]*)(?:'[^'\n]*'|\"[^\"\n]*\"|[^\s`'\"|;&()]+))*")
 
@@ -64,7 +64,7 @@ def _texts():
 
 
 def _commands(text):
-    """Words behind each ``pip install`` that is one: in a line of its own, between backquotes, or in a message."""
+    """Return the words after each ``pip install`` on a separate line, between backquotes, or in a message."""
     for found in _COMMAND.finditer(text):
         quoted = text[: found.start()].rpartition("`")[0].count("`") % 2 and "`" in text[found.end() :]
         words = found[0].partition("install")[2]
@@ -79,7 +79,7 @@ def _wrong(words, page):
     ends = next(
         (i for i, x in enumerate(words) if x.endswith((",", ":")) or (x != "." and x.endswith("."))), len(words)
     )
-    words = iter(words[: ends + 1])  # behind that a sentence goes on
+    words = iter(words[: ends + 1])  # the sentence continues after that
     for word in words:
         word = word if word == "." else word.rstrip(".,:")
         if word in ("-r", "--group", "--index-url", "-w"):
@@ -128,7 +128,7 @@ def test_requirements_on_pages_name_the_wheel_of_this_version():
     assert f"wmma_emu-{__version__}-py3" in listed
 
 
-def test_every_message_about_an_extra_is_made_in_one_place():
+def test_one_function_makes_every_message_about_an_extra():
     sources = [x for x in (ROOT / "wmma_emu").rglob("*.py") if x.name != "documentation.py"]
     assert [x.name for x in sources if re.search(r"pip install '\.", x.read_text(encoding="utf-8"))] == []
 

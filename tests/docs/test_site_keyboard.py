@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What may scroll is a stop of the keyboard; words that readers search for lead to pages that are there."""
+"""Boxes that may scroll are tab stops; additional search words lead to existing pages."""
 
 import doctest
 import importlib
@@ -35,7 +35,7 @@ def test_a_box_that_may_scroll_is_a_stop_with_a_name(body, name):
 
 
 @pytest.mark.parametrize("body", ["<p>x</p>", "<code>x</code>", '<p><img alt="x" src="x.png"></p>', "<predicate>"])
-def test_what_does_not_scroll_stays_as_it_is(body):
+def test_elements_that_do_not_scroll_are_unchanged(body):
     assert reachable(body) == body
 
 

@@ -46,7 +46,7 @@ def sections(pages):
 
 
 def tables(text):
-    """The cells of every table of a text, row by row, with their markup."""
+    """Return the cells of every table of a page, row by row, with their markup."""
     bodies = re.findall(r"<tbody>\n(.*?)\n</tbody>", text, re.DOTALL)
     return [[re.findall(r"<td>(.*?)</td>", line) for line in body.splitlines()] for body in bodies]
 
@@ -153,7 +153,7 @@ def test_sparse_instructions_and_only_they_say_where_metadata_is(sections):
             assert metadata_map(row).source in unescape(sections[mnemonic][2])
 
 
-def test_explorer_links_name_the_instruction_and_a_chip_that_has_it(sections):
+def test_explorer_links_name_the_instruction_and_a_chip_that_supports_it(sections):
     for mnemonic, row in INSTRUCTIONS.items():
         (fragment,) = re.findall(r'href="\.\./\.\./explorer\.html#([^"]*)"', sections[mnemonic][2])
         asked = dict(parse_qsl(unescape(fragment)))
@@ -211,11 +211,13 @@ def test_every_picture_is_drawn_once_and_is_the_beginning_of_the_layouts_that_it
                 assert layout.rows == first.rows and layout.element_bits == first.element_bits
 
 
-def test_every_picture_has_a_text_for_those_who_do_not_see_it(pages):
+def test_every_picture_has_an_alternative_text(pages):
     for group in groups():
         for tag in re.findall(r"<img [^>]*>", pages[group.document]):
             assert re.search(
-                r'alt="(Which lane holds each element|What each register of each lane holds) of [ABCD]', tag
+                r'alt="(The lane and index of each element of [ABCD]|The elements of [ABCD][^"]* in each register of each '
+                r"lane)",
+                tag,
             )
 
 
@@ -264,7 +266,7 @@ def test_models_chips_and_formats_are_all_there(pages):
     assert sorted(formats) == sorted([*FORMATS, "e8m13"])
 
 
-def test_a_model_names_what_it_serves_on_its_chip_and_nothing_else(pages):
+def test_a_model_names_exactly_its_instructions_on_its_chip(pages):
     lines = [line for table in tables(pages["reference/tables/models"]) for line in table]
     for (cell, *_), model in zip(lines, [x for chip in ARCHS for x in as_known(chip)], strict=True):
         served = {
@@ -284,22 +286,22 @@ def test_a_model_names_what_it_serves_on_its_chip_and_nothing_else(pages):
         assert said == served
 
 
-def test_integers_of_sm_72_are_those_of_wmma_alone(pages):
+def test_only_wmma_multiplies_integers_on_sm_72(pages):
     (line,) = [
         x[0] for x in tables(pages["reference/tables/models"].partition("## sm_72")[2])[0] if plain(x[1]) == "s32"
     ]
     assert plain(line) == "wmma.mma: s8, u8m16n16k16, m32n8k16, m8n32k16"
 
 
-def test_pages_that_count_all_instructions_say_what_is_not_there(pages):
-    missing = "Those of `tcgen05.mma`, whose shape and types stand in a descriptor, have no page"
+def test_pages_that_count_all_instructions_note_the_omitted_ones(pages):
+    missing = "The instructions of `tcgen05.mma`, whose shape and types are in a descriptor, have no page"
     assert missing in pages["reference/instructions/index"] and missing in pages["reference/tables/chips"]
     assert not any(x.startswith("tcgen05") for x in known_families())
     formats = {row.format(x).name for row in INSTRUCTIONS.values() for x in OPERANDS}
     assert formats <= set(FORMATS) and formats >= {"e2m1", "e2m3", "e3m2"}
 
 
-def test_a_page_begins_with_links_to_its_layouts_and_its_instructions_and_each_leads_back(pages):
+def test_a_page_begins_with_links_to_its_layouts_and_its_instructions_which_link_back(pages):
     for group in groups():
         text = pages[group.document]
         start = text.partition("\n## ")[0]

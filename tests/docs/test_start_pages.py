@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The pages for those who begin: what pytest says of the first kernel is what the page shows."""
+"""The pages for beginners: pytest's output for the first kernel equals the output on the page."""
 
 import os
 import re
@@ -25,7 +25,7 @@ def pytest_in(folder):
 
 
 @pytest.mark.thorough
-def test_the_first_kernel_fails_as_shown_and_passes_when_it_is_mended(tmp_path):
+def test_the_first_kernel_fails_as_shown_and_passes_when_it_is_fixed(tmp_path):
     pytest.importorskip("nvidia", reason="NVRTC is not installed")
     for name in ("scale.cu", "test_scale.py"):
         (tmp_path / name).write_text(shown(f"file: {name}"), encoding="utf-8")

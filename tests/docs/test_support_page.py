@@ -11,7 +11,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 SUPPORT = (DOCS / "reference/support.md").read_text(encoding="utf-8")
 
 
-def test_the_matrix_is_that_of_the_tables():
+def test_the_matrix_equals_the_matrix_of_the_tables():
     assert matrix() in SUPPORT
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The two kernels that the page on translating shows side by side are those of the examples, to the letter."""
+"""The two kernels that the page on translating shows side by side are verbatim copies of the examples."""
 
 import re
 from pathlib import Path

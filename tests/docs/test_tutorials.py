@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The tutorials: pytest says at each step what the page shows; the picture of a fragment is that of its layout."""
+"""The tutorials: pytest's output at each step equals the page's; the picture of a fragment equals its layout's."""
 
 import json
 import os
@@ -94,7 +94,7 @@ def test_pytest_prints_at_each_step_what_the_page_shows(said):
     assert "elements differ" in said["halves"]
 
 
-def test_the_lines_that_the_findings_name_are_those_of_the_page():
+def test_the_findings_name_the_lines_on_the_page():
     lines = shown("file: linear.cu").splitlines()
     assert "load_matrix_sync(a, A" in lines[15] and "sums[0][i] + sums[1][i]" in lines[21]
 
@@ -109,7 +109,7 @@ def cells_of(picture):
     return held
 
 
-def test_the_picture_of_the_first_fragment_is_that_of_its_layout(tmp_path, monkeypatch):
+def test_the_picture_of_the_first_fragment_equals_the_picture_of_its_layout(tmp_path, monkeypatch):
     page = (TUTORIALS / "your-first-fragment.md").read_text(encoding="utf-8")
     (code,) = re.findall(r"<!-- example: picture -->\n```python\n(.*?)```", page, re.DOTALL)
     a = wmma.fragment(wmma.matrix_a, 16, 16, 16, wmma.half, wmma.row_major, arch="a100")

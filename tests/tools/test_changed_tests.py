@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which tests are run again when a file changed: its package's, and those of all that import it."""
+"""The tests that run again after a change: those of the file's package, and of its importers."""
 
 import pytest
 

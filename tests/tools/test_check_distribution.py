@@ -13,13 +13,13 @@ from wmma_emu.version import __version__
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
 
-def test_the_sdist_has_everything_that_lies_at_the_top():
+def test_the_sdist_contains_every_top_level_file():
     included = {*PROJECT["tool"]["hatch"]["build"]["targets"]["sdist"]["include"], "pyproject.toml", ".gitignore"}
     assert {x.parts[0] for x in files()} <= included
     assert all((ROOT / x).exists() for x in included)
 
 
-def test_without_a_repository_the_same_files_are_taken_but_for_caches(monkeypatch, tmp_path):
+def test_without_a_repository_the_same_files_are_included_except_caches(monkeypatch, tmp_path):
     for name in ("wmma_emu/a.py", "wmma_emu/__pycache__/a.pyc", "build/html/index.html", ".ci/run"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
@@ -34,13 +34,13 @@ def test_files_that_differ_or_are_missing_are_named(tmp_path):
     assert differences({"x": a, "y": a}, {"x": a, "y": b, "z": b}) == ["y", "z"]
 
 
-def test_the_two_builds_differ_in_all_that_surrounds_them():
+def test_the_two_builds_have_different_environments():
     one, other = SURROUNDINGS
     assert all(x != y for x, y in zip(one, other, strict=True))
     assert all(one.variables[x] != other.variables[x] for x in one.variables)
 
 
-def test_a_command_that_fails_shows_what_it_said(tmp_path, capsys):
+def test_the_output_of_a_failed_command_is_shown(tmp_path, capsys):
     with pytest.raises(SystemExit, match="exit status 3"):
         run(["sh", "-c", "echo the reason; exit 3"], tmp_path)
     assert capsys.readouterr().err == "the reason\n\n"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Recording cuBLAS: inputs, file and comparison, with the emulator in place of the library."""
+"""Recording cuBLAS: inputs, file and comparison, with the emulator instead of the library."""
 
 import re
 import zlib
@@ -29,7 +29,7 @@ def test_keys_are_distinct():
     assert len({x.key for x in CASES}) == len(CASES)
 
 
-def test_inputs_come_out_of_the_seed_alike_for_ever():
+def test_inputs_of_a_seed_never_change():
     a, b = inputs(Case("bf16", 33, 65, 130), seed=1)
     assert a.shape == (33, 130) and b.shape == (130, 65)
     assert [zlib.crc32(x.astype("<u2").tobytes()) for x in (a, b)] == [0x29ECCF0C, 0xF0F17A87]
@@ -67,7 +67,7 @@ def test_what_no_preset_claims_is_reported_and_no_error(tmp_path, capsys):
     }
     save_arrays(tmp_path / "unclaimed.npz", arrays, version=1, seed=1)
     assert check_cublas.main([str(tmp_path / "unclaimed.npz")]) == 0
-    assert "differs, as no preset claims the contrary" in capsys.readouterr().out
+    assert "differs, and no preset claims equality" in capsys.readouterr().out
 
 
 def test_what_the_library_refuses_is_left_out(capsys):
@@ -79,7 +79,7 @@ def test_what_the_library_refuses_is_left_out(capsys):
 
 
 @pytest.mark.parametrize("fmt", ["f16", "bf16"])
-def test_a_c_that_cancels_leaves_the_last_places_of_the_sum(fmt):
+def test_a_c_that_cancels_leaves_the_last_digits_of_the_sum(fmt):
     case = next(x for x in CASES if x.call == "addmm cancel" and x[:4] == (fmt, 64, 128, 8192))
     A, B = (decode(x, format_of(fmt)) for x in inputs(case, 1))
     C = decode(addend(case, 1), format_of(fmt))
@@ -87,7 +87,7 @@ def test_a_c_that_cancels_leaves_the_last_places_of_the_sum(fmt):
     assert (abs(case.alpha * (A @ B) + case.beta * C) <= abs(C) * 2.0 ** -(8 if fmt == "bf16" else 11)).all()
 
 
-def test_orders_are_found_again_and_what_fits_nothing_is_said(tmp_path, capsys):
+def test_orders_are_recovered_and_misfits_are_reported(tmp_path, capsys):
     case = next(x for x in CASES if x[:4] == ("f16", 64, 64, 136) and x.call == "matmul")
     order = KOrder(tile=32, residue="first", splits=2)
     instr = "m16n8k16.f32.f16.f16.f32"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Suites of others: sources and annotations are read right, and verdicts that nobody has judged are told."""
+"""Labelled suites of other projects: sources and annotations are parsed, unexplained verdicts reported."""
 
 import json
 
@@ -77,7 +77,7 @@ def test_a_suite_is_launched_and_its_verdicts_are_kept(tmp_path, nvrtc):
     assert [(x["program"], x["verdict"]) for x in rows[::2]] == [("norace_b.cu", "silent"), ("race_a.cu", "error")]
 
 
-def test_a_verdict_that_nobody_has_judged_is_told(tmp_path, capsys, nvrtc):
+def test_an_unexplained_verdict_is_reported(tmp_path, capsys, nvrtc):
     base = {"variant": "-G", "label": "fail", "findings": [], "verdict": "silent"}
     for name in ("nvidia", "indigo", "scor", "gpuverify", "cav14"):
         rows = [base | {"suite": name, "program": "new/program"}] if name == "gpuverify" else []

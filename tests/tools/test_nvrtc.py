@@ -23,7 +23,7 @@ def test_the_option_chooses_the_compiler():
     assert chosen == {(): (compile_cubins, versions), ("--compiler=nvrtc",): (nvrtc.compile_cubins, nvrtc.versions)}
 
 
-def test_headers_are_found_in_the_toolkit_and_their_standard_library_beside_them(tmp_path, monkeypatch):
+def test_headers_of_the_toolkit_and_its_standard_library_are_found(tmp_path, monkeypatch):
     include = tmp_path / "include"
     (include / "cccl").mkdir(parents=True)
     monkeypatch.setenv("CUDA_HOME", str(tmp_path))

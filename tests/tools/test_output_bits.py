@@ -24,14 +24,14 @@ from tools.output_cases import outputs
 from wmma_emu.version import __version__
 
 QUICK = 32
-"""Of so many keys the quick suite computes one."""
+"""The quick suite computes one of this many keys."""
 
 TEXT = FILE.read_text(encoding="utf-8")
 RELEASE, THEN = pinned(TEXT)
 NOTES = CHANGELOG.read_text(encoding="utf-8")
 
 
-def test_some_bits_are_those_of_the_last_release_or_the_changelog_names_them():
+def test_some_bits_equal_the_last_releases_or_are_named_in_the_changelog():
     now = {key: digest_of(x) for key, x in outputs().items() if zlib.crc32(key.encode()) % QUICK == 0}
     then = {key: THEN[key] for key in now if key in THEN}
     assert len(then) > 20
@@ -39,12 +39,12 @@ def test_some_bits_are_those_of_the_last_release_or_the_changelog_names_them():
 
 
 @pytest.mark.slow
-def test_all_bits_are_those_of_the_last_release_or_the_changelog_names_them():
+def test_all_bits_equal_the_last_releases_or_are_named_in_the_changelog():
     now = {key: digest_of(x) for key, x in outputs().items()}
     assert wrong(THEN, now, named_since(RELEASE, NOTES)) == ""
 
 
-def test_the_file_of_digests_is_that_of_the_release_that_the_changelog_has():
+def test_the_file_of_digests_belongs_to_the_release_in_the_changelog():
     message = "python -m tools.output_bits --write is for releases, and prints what the changelog then says"
     assert sealed(RELEASE, NOTES) == seal_of(TEXT), message
     assert RELEASE in sections(NOTES)

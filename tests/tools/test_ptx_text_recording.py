@@ -70,6 +70,6 @@ def test_a_recording_of_other_kernels_or_inputs_is_refused(tmp_path):
             load(path, [other])
 
 
-def test_a_kernel_that_does_something_wrong_is_no_case():
+def test_a_kernel_with_findings_is_rejected():
     with pytest.raises(KernelFindingsError):
         emulated(replace(CASE, inputs=(CASE.inputs[0][:60],)))

@@ -45,7 +45,7 @@ def bundles(tmp_path):
 
 
 def recorded(bundles, change):
-    """What a GPU would have recorded, but for one element."""
+    """Return a GPU's recording in which one element differs."""
     out = bundles.parent / "out"
     out.mkdir()
     arrays, _, _ = _emulated(bundles / "ours__twice")

@@ -36,7 +36,7 @@ def tensor(storage, first=0):
 SIGNATURE = {"x": "*fp16", "y": "*fp16", "n": "i32", "BLOCK": "constexpr"}
 
 
-def test_arguments_are_those_of_the_text_and_constants_are_none():
+def test_arguments_match_the_parameters_without_constants():
     x, y = np.arange(6, dtype=np.uint16), np.zeros(6, np.uint16)
     launch = drawn(kernel(SIGNATURE), (3, 2, 1), (tensor(x), tensor(y), -2, 128))
     assert [a["bytes"] for a in launch.arguments] == ["00" * 8, "00" * 8, "feffffff", "00" * 8, "00" * 8]
@@ -74,7 +74,9 @@ def test_scratch_is_an_array_for_all_blocks():
 
 
 def test_a_type_that_no_launch_can_have_is_refused():
-    with pytest.raises(RuntimeError, match=r"x has the type tensordesc<fp16>: pointers, integers, fp32 and fp64"):
+    with pytest.raises(
+        RuntimeError, match=r"x has the type tensordesc<fp16>: a launch supports pointers, integers, fp32 and fp64"
+    ):
         drawn(kernel({"x": "tensordesc<fp16>"}), (1, 1, 1), (None,))
 
 
@@ -103,12 +105,12 @@ def test_a_module_is_imported_without_what_its_packages_import(checkout):
     assert repository.module(checkout, "public_things.ops.scale").VALUE == 3
 
 
-def test_a_script_is_read_up_to_what_it_launches(checkout):
+def test_a_script_is_read_up_to_its_launches(checkout):
     repository = Repository("someone/things", "0" * 40, "MIT", "src", until="\n\nlaunch_much(")
     assert repository.module(checkout, "script").VALUE == 5
 
 
-def test_a_checkout_that_is_not_there_is_named_with_its_revision(tmp_path):
+def test_a_missing_checkout_is_named_with_its_revision(tmp_path):
     with pytest.raises(OSError, match=r"check out https://github.com/someone/things at 0{40}"):
         Repository("someone/things", "0" * 40, "MIT").module(tmp_path, "anything")
 

@@ -16,12 +16,12 @@ def test_patterns_are_rows_that_fit_the_memory_and_are_always_the_same():
     assert hashlib.sha256(rows.astype("<u4").tobytes()).hexdigest()[:16] == "230fe027376dc85a"
 
 
-def test_a_chip_is_asked_for_the_forms_that_it_has():
+def test_only_the_forms_of_a_chip_are_recorded():
     assert {x.family for x in tool.forms(75)} == {"ldmatrix"}
     assert {x.family for x in tool.forms(90)} == {"ldmatrix", "stmatrix"}
 
 
-def test_a_kernel_names_each_register_and_the_address_behind_or_before_them():
+def test_a_kernel_names_each_register_and_the_address_after_or_before_them():
     load = tool.source_of(MATRIX_MOVES["ldmatrix.sync.aligned.m8n8.x2.shared.b16"])
     assert '{%0, %1}, [%2];" : "=r"(r[j][0]), "=r"(r[j][1]) : "r"(address)' in load
     store = tool.source_of(MATRIX_MOVES["stmatrix.sync.aligned.m8n8.x1.trans.shared.b16"])

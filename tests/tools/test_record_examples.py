@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Recording the examples: inputs, launches, the file; with the Python kernels in place of a GPU."""
+"""Recording the examples: inputs, launches, the file; with the Python kernels instead of a GPU."""
 
 import importlib
 import json
@@ -15,7 +15,7 @@ from tools.recordings import load_arrays, save_arrays
 
 
 def launch(kernel, inputs, shape, dtype, *scalars, blocks, threads):
-    """Launch the Python kernel of that name over arrays as they lie in the GPU's memory."""
+    """Launch the Python kernel of that name over arrays in the order of the GPU's memory."""
     out = np.zeros(shape, dtype)
     memory = [x.reshape(-1) for x in inputs]
     getattr(importlib.import_module(f"examples.{kernel}"), kernel)[blocks, threads](*memory, out.reshape(-1), *scalars)
@@ -91,7 +91,7 @@ def test_a_kernel_that_changed_is_noticed(file, folder, name):
         tool.load(file)
 
 
-def test_how_lines_end_is_no_change(file, folder):
+def test_line_endings_are_not_a_change(file, folder):
     for x in tool.EXAMPLES:
         x.source.write_bytes(x.source.read_bytes().replace(b"\n", b"\r\n"))
     assert len(tool.load(file)) == len(tool.EXAMPLES)

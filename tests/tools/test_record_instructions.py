@@ -18,7 +18,7 @@ def test_a_digest_is_the_same_for_equal_bits_only():
     assert digest(words) != digest(words + 1)
 
 
-def test_every_family_is_recorded_but_for_most_n_of_wgmma():
+def test_every_family_is_recorded_except_most_n_of_wgmma():
     small, odd = (we.INSTRUCTIONS[f"wgmma.mma_async.sync.aligned.m64n{n}k16.f32.f16.f16"] for n in (8, 40))
     assert families_recorded(small) == generators.generators_of(small)
     assert len(families_recorded(odd)) == 3

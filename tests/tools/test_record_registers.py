@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Recording registers: the kernels, the file, and the comparison, with the emulator in place of a GPU."""
+"""Recording registers: the kernels, the file, and the comparison, with the emulator instead of a GPU."""
 
 import re
 import shutil
@@ -126,7 +126,7 @@ def test_recordings_that_hold_their_inputs_are_read_too(file, tmp_path, capsys):
     assert "5 instructions on sm_90, engine reference" in capsys.readouterr().out
 
 
-def test_sources_are_added_beside_the_file(tmp_path):
+def test_sources_are_added_in_the_folder_of_the_file(tmp_path):
     (tmp_path / "sources.json").write_text('{"other.npz": {"gpu": "x"}}')
     (tmp_path / "a.npz").write_bytes(b"abc")
     recordings.add_source(tmp_path / "a.npz", gpu="NVIDIA H200")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Recording WMMA layouts: element numbers through memory and lanes and back, with a table in place of a GPU."""
+"""Recording WMMA layouts: element numbers through memory and lanes and back, with a table instead of a GPU."""
 
 from pathlib import Path
 

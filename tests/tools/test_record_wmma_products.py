@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Recording WMMA products: memory images, kernels, edits, the file; with the emulator in place of a GPU."""
+"""Recording WMMA products: memory images, kernels, edits, the file; with the emulator instead of a GPU."""
 
 import json
 import re
@@ -208,7 +208,7 @@ def test_a_gap_that_is_written_is_an_error():
         product.record(careless, 1, FILLS)
 
 
-def test_a_refused_load_ends_a_process_and_the_next_one_goes_on():
+def test_a_rejected_load_ends_a_process_and_the_next_one_continues():
     keys = [x.key for x in fragments(90)]
     starts = []
 

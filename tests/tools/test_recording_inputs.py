@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The inputs of recordings come out of a seed alike for ever: recordings are worthless otherwise."""
+"""The inputs of a seed never change: recordings would be worthless otherwise."""
 
 import dataclasses
 
@@ -122,7 +122,7 @@ def values(row, operand, registers):
     return decode(patterns.astype(fmt.storage), fmt)
 
 
-def test_random_words_are_those_of_shake_128():
+def test_random_words_equal_the_output_of_shake_128():
     assert [hex(x) for x in random_words("a key", 2).tolist()] == ["0x7dada3520e18ecc1", "0xcaf3fb8a0721f8f5"]
 
 
@@ -184,7 +184,7 @@ def test_e4m3_never_gets_nan_outside_special_and_raw():
 @pytest.mark.parametrize("step", [1, -1])
 @pytest.mark.parametrize("name", ["min_exponent", "fraction_bits"])
 @pytest.mark.parametrize("row", [F16, BF16], ids=str)
-def test_the_edges_family_tells_models_apart_that_differ_in_one_bit(row, name, step):
+def test_the_edges_generator_distinguishes_models_that_differ_in_one_bit(row, name, step):
     ins = instruction(row.mnemonic, arch="sm_90")
     other = dataclasses.replace(ins.model, **{name: getattr(ins.model, name) + step})
     registers = regenerate_inputs(row, "edges", 1, 2)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the scripts that record have in common: which arrays differ, and the exit status that says so."""
+"""The common parts of recording scripts: the arrays that differ, and the exit status."""
 
 import numpy as np
 import pytest

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The samples' launches: sizes and arguments, and what the tool says of a result that is right, wrong, or a race."""
+"""The samples' launches: sizes and arguments, and the report of a right result, a wrong one, or a race."""
 
 import re
 from pathlib import Path
@@ -86,7 +86,7 @@ def test_numbers_of_tiles_are_replaced_once():
         with_tiles(text, {"N_TILES": 8})
 
 
-def test_instances_of_a_template_are_told_apart_by_the_strides_of_a():
+def test_instances_of_a_template_are_distinguished_by_the_strides_of_a():
     names = [
         f"_Z11gemm_deviceIN4cute5tupleIJPiNS0_1CILi8EEEEEEfNS1_IJ{strides}EEEEvv"
         for strides in ("NS3_ILi1EEEi", "iNS3_ILi1EEE")
@@ -126,7 +126,7 @@ def test_a_finding_that_is_not_known_of_the_source_fails(tmp_path, capsys):
     assert "error: out of bounds of " in out
 
 
-def test_a_source_that_is_not_there_or_not_modelled_is_a_row_of_the_table(tmp_path, capsys):
+def test_a_missing_or_unsupported_source_is_a_row_of_the_table(tmp_path, capsys):
     (tmp_path / "tiled_copy.ptx").write_text(HEAD + COPY.replace("WRONG", "add.f128 %r1, %r1, %r1;"))
     assert main(["--cutlass", "nowhere", "--only", "tiled_copy ", "--keep", str(tmp_path)]) == 1
     assert "cannot run, line" in capsys.readouterr().out
@@ -148,7 +148,7 @@ def test_nothing_to_run_is_said(capsys):
     assert "--cuda-samples or --cutlass" in capsys.readouterr().err
 
 
-def test_a_folder_that_is_not_there_or_another_is_said(tmp_path, capsys):
+def test_a_missing_or_wrong_folder_is_reported(tmp_path, capsys):
     with pytest.raises(SystemExit):
         main(["--cutlass", str(tmp_path / "none"), "--only", "tiled_copy "])
     assert "none: there is no such folder" in capsys.readouterr().err

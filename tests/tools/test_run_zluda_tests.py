@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The tool that runs ZLUDA's tests, on a checkout of our own making."""
+"""The tool that runs ZLUDA's tests, on a synthetic checkout."""
 
 import numpy as np
 import pytest
@@ -47,7 +47,7 @@ LANES = (
         ("std::f32::consts::PI / 2f32", "db0fc93f"), ("0xff_u8", "ff"),
     ],
 )  # fmt: skip
-def test_values_are_those_of_rust(text, bits):
+def test_values_are_parsed_like_rusts(text, bits):
     assert value_of(text).tobytes().hex() == bits
 
 
@@ -64,8 +64,8 @@ def test_the_elements_of_an_array_have_one_type(text, dtype, values):
     assert found.tolist() == values
 
 
-def test_what_is_no_value_is_refused():
-    with pytest.raises(ValueError, match="'rand::random\\(\\)' is no value of a test"):
+def test_an_illegal_value_is_rejected():
+    with pytest.raises(ValueError, match="'rand::random\\(\\)' is not a value of a test"):
         value_of("rand::random()")
 
 
@@ -93,7 +93,7 @@ def test_failures_have_a_line_and_all_are_counted(tmp_path, capsys):
     assert main([str(tmp_path), "--only", "twice|lanes"]) == 0
 
 
-def test_a_folder_that_is_no_checkout_is_refused(tmp_path, capsys):
+def test_a_folder_that_does_not_contain_a_checkout_is_rejected(tmp_path, capsys):
     with pytest.raises(SystemExit):
         main([str(tmp_path)])
     assert "give a checkout of ZLUDA" in capsys.readouterr().err

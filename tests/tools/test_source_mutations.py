@@ -46,7 +46,7 @@ def limit(x: "2 + 2", least=0):
 '''
 
 
-def test_every_mutation_is_of_code_and_none_of_texts_annotations_or_what_is_raised():
+def test_mutations_change_code_but_not_strings_annotations_or_raised_errors():
     found = {(m.line, m.old, m.new) for m in mutations_in(SOURCE, "limit.py")}
     assert found == {
         (17, "0", "1"),
@@ -55,7 +55,7 @@ def test_every_mutation_is_of_code_and_none_of_texts_annotations_or_what_is_rais
     }  # fmt: skip
 
 
-def test_a_mutation_changes_one_line_also_behind_letters_of_several_bytes():
+def test_a_mutation_changes_one_line_also_after_multibyte_characters():
     [wanted] = [m for m in mutations_in(SOURCE, "limit.py") if m.old == ">>"]
     before, after = SOURCE.splitlines(), wanted.mutate(SOURCE).splitlines()
     assert after[29] == '    é = "x < 3"; return min(x, 10) if x << 1 else x'
@@ -82,7 +82,7 @@ def test_each_operator_becomes_another(line, mutated):
     assert sorted(m.mutate(line) for m in mutations_in(line, "line.py")) == mutated
 
 
-def test_a_draw_with_the_same_seed_is_the_same_and_all_that_is_drawn_compiles():
+def test_a_draw_with_the_same_seed_is_the_same_and_every_drawn_mutant_compiles():
     mutations = mutations_of(ROOT, source_files(ROOT, ("quantise",)))
     drawn = draw(ROOT, mutations, 50, 1)
     assert drawn == draw(ROOT, mutations, 50, 1) != draw(ROOT, mutations, 50, 2)
@@ -123,7 +123,7 @@ CAUGHT, SURVIVES = (
 )
 
 
-def test_processes_of_their_own_catch_a_planted_mutation_and_leave_the_file_as_it_was(package):
+def test_separate_processes_catch_a_planted_mutation_and_restore_the_file(package):
     before = (package / "wmma_emu" / "limit.py").read_bytes()
     found = fresh.judge(package, CAUGHT, TESTS, 40.0)
     assert (found["outcome"], found["test"]) == ("caught", EXAMPLE)

@@ -4,7 +4,7 @@
     python -m tools.labelled_suites run --sources DIR --results DIR [--suite NAME] [--only REGEX]
     python -m tools.labelled_suites page --results DIR --out docs/evidence/labelled-suites-DATE.md --emulator "..."
 
-``DIR`` of the sources holds the suites' repositories: see README.md beside this file.
+``DIR`` of the sources holds the suites' repositories: see README.md in this folder.
 """
 
 import argparse
@@ -50,7 +50,7 @@ def _run(name: str, given: argparse.Namespace) -> None:
     suite, counts, start = SUITES[name], Counter[tuple[str, str, str]](), time.perf_counter()
     folder = given.sources / suite.FOLDER
     if not folder.is_dir():
-        raise SystemExit(f"{folder} is not there: README.md beside this tool says where {name} comes from")
+        raise SystemExit(f"{folder} does not exist; README.md in this tool's folder names the source of {name}")
     with (given.results / f"{name}.jsonl").open("w", encoding="utf-8") as file:
         for case in suite.cases(folder, given.headers):
             if re.search(given.only, f"{case.program}|{case.variant}"):

@@ -39,7 +39,7 @@ class Parameter(NamedTuple):
 
 
 def prelude() -> list[str]:
-    """Options that define the annotations, so that the lines of the source stay where they are."""
+    """Return options that define the annotations, so that the lines of the source keep their numbers."""
     return [f"-D{name}={value}" for name, value in _MACROS.items()]
 
 
@@ -49,19 +49,19 @@ def clean(text: str) -> str:
 
 
 def dimensions(text: str, name: str) -> list[int]:
-    """The size that a comment gives: ``--blockDim=[16,16]``."""
+    """Return the size that a comment gives: ``--blockDim=[16,16]``."""
     found = re.search(rf"--{name}=(\[[^\]]*\]|\d+)", text)
     return [int(x) for x in re.findall(r"\d+", found[1])] if found else [1]
 
 
 def demanded(text: str) -> dict[str, str]:
-    """Values that the annotations demand of parameters: ``__requires(n == 64)``."""
+    """Return values that the annotations demand of parameters: ``__requires(n == 64)``."""
     found = re.finditer(r"__requires\(\s*(\w+)\s*==\s*([^;]*?)\)\s*;", _without_comments(text))
     return {x[1]: x[2].strip() for x in found}
 
 
 def kernels(text: str) -> list[tuple[str, list[Parameter]]]:
-    """Every kernel that a source defines, with its parameters."""
+    """Return every kernel that a source defines, with its parameters."""
     text = _without_comments(text)
     bounds = r"(?:__launch_bounds__\s*\([^)]*\)\s*)?"
     head = rf"__global__\s+(?:static\s+)?{bounds}(?:static\s+)?void\s*{bounds}(\w+)\s*\("

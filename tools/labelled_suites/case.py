@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A program of a suite: its source without the host's part, its label, how it is launched, and what is said of it."""
+"""A program of a suite: its source without host code, its label, its launch, and the findings."""
 
 import os
 import traceback
@@ -24,7 +24,7 @@ class Launch(NamedTuple):
 
 
 class Case(NamedTuple):
-    """``label`` is empty of a right program, and else names the bug; ``launches`` makes arrays anew, from a module."""
+    """``label`` names the bug, or is empty; ``launches`` makes new arrays, from a module."""
 
     suite: str
     program: str

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""cav14: kernels of SDKs, as they are, with their authors' seeded bugs, and with each barrier deleted by itself."""
+"""cav14: kernels of SDKs, as they are, with their authors' seeded bugs, and with each barrier deleted separately."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -38,7 +38,7 @@ def cases(folder: Path, _: str) -> Iterator[Case]:
 
 
 def _barriers(raw: str) -> list[tuple[int, int]]:
-    """Where barriers stand in what is compiled without MUTATION, and not in a comment."""
+    """Find the barriers in code that is compiled without MUTATION, outside comments."""
     code = re.sub(r"/\*.*?\*/|//[^\n]*", lambda x: re.sub(r"[^\n]", " ", x[0]), raw, flags=re.DOTALL)
     within: list[str] = []
     found, at = [], 0
@@ -111,7 +111,7 @@ class _Program:
         return rng.integers(0, 64, count // np.dtype(dtype).itemsize).astype(dtype)
 
     def _value(self, text: str) -> int | None:
-        """What a demanded value is: numbers, and sizes of the launch."""
+        """Evaluate a required value: numbers, and sizes of the launch."""
         for name, size in (("blockDim", self.block), ("gridDim", self.grid)):
             for axis, n in zip("xyz", [*size, 1, 1][:3], strict=True):
                 text = text.replace(f"{name}.{axis}", str(n))

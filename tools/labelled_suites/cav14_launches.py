@@ -14,7 +14,7 @@ def _numbers(count: int, high: int = 64) -> Callable[[], Any]:
 
 
 def _runs() -> Any:
-    """Sorted runs to be merged, two by two."""
+    """Return sorted runs to be merged, two by two."""
     even, odd = np.arange(0, 256, 2), np.arange(1, 256, 2)
     return np.concatenate([np.concatenate((even, odd)) + i for i in range(0, 1024, 256)]).astype(np.uint32)
 
@@ -24,7 +24,7 @@ def _limits() -> Any:
 
 
 def _shuffles() -> str:
-    """The shuffles of CUDA before 9.0, which are no more."""
+    """Return the shuffles of CUDA before 9.0, which are no more."""
     mask = "0xffffffffu"
     lines = []
     for way in ("", "_up", "_xor", "_down"):
@@ -36,7 +36,7 @@ def _shuffles() -> str:
 
 
 def _vectors(n: int) -> str:
-    """Operators of float3 or float4, which its authors have in a header."""
+    """Return operators of float3 or float4, which its authors have in a header."""
     kind, axes, lines = f"float{n}", "xyzw"[:n], []
     for sign in "+-*":
         for other, dot in ((kind, True), ("float", False)):

@@ -71,7 +71,7 @@ _BODIES = {
     r"^#define mem(cpy|set)\(.*__builtin.*$": "",  # clang's own names
     r"^(char \*buffer;|s x;|int gB = 200;)": r"__device__ \1",  # variables of the host
 }
-"""What no compiler but GPUVerify's own takes."""
+"""Constructs that only GPUVerify's own compiler accepts."""
 
 
 def cases(folder: Path, headers: str) -> Iterator[Case]:

@@ -36,7 +36,7 @@ def _tags(line: str) -> list[str]:
 
 
 def _choices(lines: list[str]) -> list[list[str]]:
-    """The tags of each group, and none of them; a group is named by its first tag."""
+    """Return the tags of each group, and none of them; a group is named by its first tag."""
     groups: dict[str, list[str]] = {}
     for tags in filter(None, map(_tags, lines)):
         groups.setdefault(tags[0], ["", *tags])
@@ -44,7 +44,7 @@ def _choices(lines: list[str]) -> list[list[str]]:
 
 
 def _line(line: str, chosen: tuple[str, ...]) -> str:
-    """What is left of a line: of its parts, that of the last tag which was chosen."""
+    """Return the part of a line that belongs to the last chosen tag."""
     parts, tags = re.split(_TAG, line), ["", *_tags(line)]
     if len(tags) == 1:
         return line
@@ -57,7 +57,7 @@ def _device_code(text: str) -> str:
 
 
 def _graphs() -> Iterator[list[list[int]]]:
-    """Neighbours of each vertex.
+    """Return neighbours of each vertex.
 
     In the first graph the first and the last neighbour are above most vertices and shared by them, so that every form
     meets its bug. The second is of that kind, but threads of several warps and blocks have a vertex. In the third, the

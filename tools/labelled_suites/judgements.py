@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Why what is said of a program is not its label: judged by reading the sources."""
+"""Explanations of verdicts that differ from the label, found by reading the sources."""
 
 import re
 
@@ -71,7 +71,7 @@ _JUDGED = (
     ("cav14", "scalarProd", "right", "error|warning",
      _LOCKSTEP + " Thread 1 stores the next vector's sum where thread 0 may still read the last one's."),
 )  # fmt: skip
-"""Suite, program, variant, what is said, why: regular expressions, of which the first that fits counts."""
+"""Suite, program, variant, verdict and explanation: regular expressions; the first match counts."""
 
 _NO_CONFLICT = (
     ("imgblur|convolution_simple|DxInterOp|HelloWorldCSharp|mxm_amp_simple|MersenneTwister|OceanCS|"
@@ -106,7 +106,7 @@ _NO_CONFLICT = (
 
 
 def judged(suite: str, program: str, variant: str, verdict: str) -> str:
-    """Why a verdict is not the label.
+    """Return the reason for a verdict that differs from the label.
 
     >>> judged("gpuverify", "a/new/program.cu", "-G", "silent")
     'not judged'
@@ -118,5 +118,5 @@ def judged(suite: str, program: str, variant: str, verdict: str) -> str:
 
 
 def no_conflict(program: str, variant: str) -> str:
-    """Why a change of a program of cav14 makes no conflict."""
+    """Return the reason why a change of a program of cav14 does not cause a conflict."""
     return next((why for p, v, why in _NO_CONFLICT if re.search(p, program) and re.fullmatch(v, variant)), NOT_JUDGED)

@@ -44,7 +44,7 @@ def _unwritten(count: int) -> Any:
 
 
 def _partly_set(count: int, written: int, launch: Callable[[Any], Launch]) -> Callable[[Any], list[Launch]]:
-    """What cudaMalloc gives, of which cudaMemset has set some bytes: here a launch does."""
+    """Return memory of cudaMalloc, with some bytes set as by cudaMemset, by a launch."""
 
     def launches(module: Any) -> list[Launch]:
         array = _unwritten(count)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The page of evidence: what is said of each suite's programs, and why where that is not their label."""
+"""The page of evidence: the verdicts on each suite's programs, and the reasons for differences from the labels."""
 
 import json
 import platform
@@ -39,7 +39,7 @@ _REASONS = {
 
 
 def write_page(results: Path, out: Path, emulator: str) -> int:
-    """Write the page, and print what nobody has judged: 1 if there is anything."""
+    """Write the page, and print verdicts without an explanation: 1 if there are any."""
     suites = {
         name: [json.loads(x) for x in (results / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()]
         for name in ("nvidia", "indigo", "scor", "gpuverify", "cav14")
@@ -70,7 +70,7 @@ def _agrees(row: Row) -> bool:
 
 
 def _kinds(row: Row) -> str:
-    """The kinds of what is said: errors as they are, others with their severity."""
+    """Return the kinds of findings: errors by name, others with their severity."""
     errors = sorted({x["kind"] for x in row["findings"] if x["severity"] == "error"})
     others = sorted({f"{x['kind']} ({x['severity']})" for x in row["findings"] if x["severity"] != "error"})
     return ", ".join(errors + others) or "nothing"
@@ -107,7 +107,7 @@ def _of(rows: Sequence[Row], verdict: str) -> str:
 
 
 def _pairs(rows: Sequence[Row], variants: tuple[str, str]) -> Iterator[tuple[Row, Row]]:
-    """The rows of each program, compiled in two ways."""
+    """Return the rows of each program, compiled in two ways."""
     by = {(x["program"], x["variant"]): x for x in rows}
     for program in dict.fromkeys(x["program"] for x in rows):
         yield by[program, variants[0]], by[program, variants[1]]
@@ -146,7 +146,7 @@ def _why(row: Row) -> str:
 
 
 def _others(rows: Sequence[Row], label: Callable[[Row], str]) -> Iterator[str]:
-    """Every verdict that is not the label."""
+    """Return every verdict that is not the label."""
     yield "| program | compiled | label | said | judgement |\n|---|---|---|---|---|"
     for row in _ran(rows):
         if not _agrees(row):
@@ -205,7 +205,7 @@ def _places(row: Row) -> set[tuple[str, str]]:
 
 
 def _new(row: Row, known: set[tuple[str, str]]) -> str:
-    """The gravest severity of what a program did not have before its change: empty of nothing, or of notes."""
+    """Return the highest severity of the findings that a change added; empty for none, or for notes."""
     severities = {x["severity"] for x in row["findings"] if (x["kind"], x["source"]) not in known} - {"note"}
     return min(severities, default="")
 

@@ -16,7 +16,7 @@ FOLDER = "ScoR"
 
 
 def cases(folder: Path, _: str) -> Iterator[Case]:
-    """Every program as it is, and once more with data that are not volatile."""
+    """Return every program unchanged, and again with non-volatile data."""
     for file in sorted((folder / "microbenchmarks/src").glob("*.cu")):
         text = file.read_text()
         label = "race" if file.name.startswith("race") else ""

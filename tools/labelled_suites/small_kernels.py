@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Seven small kernels that were run under compute-sanitizer, and what is said of them here."""
+"""Seven small kernels that were run under compute-sanitizer, and the emulator's findings."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -69,7 +69,7 @@ SMALL_KERNELS = (
 
 
 def found(kernel: SmallKernel) -> set[tuple[str, str]]:
-    """Severities and kinds of what is said of a kernel here."""
+    """Return the severities and kinds of the emulator's findings for a kernel."""
     source = f'extern "C" __global__ void k(int* o) {{ {kernel.source} }}'
     module = we.ptx.Module.from_cuda(source, arch="sm_90")
     report = module["k"][1, kernel.threads](np.zeros(512, np.int32), findings="report")

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""Kernels of public repositories: their launches as bundles, and a page of what a GPU and the emulator made of them."""
+"""Kernels of public repositories: their launches as bundles, and a page that compares a GPU with the emulator."""

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Make launch bundles of public kernels from tables of cases, and the page of what was recorded.
+"""Make launch bundles of public kernels from tables of cases, and the page of the recorded results.
 
     python -m tools.public_kernels make --tables TABLES --checkouts DIR --out BUNDLES
     python -m tools.public_kernels findings --bundles BUNDLES --results FILE --verdicts FILE --out docs/evidence/...
     python -m tools.public_kernels page --bundles BUNDLES --recorded OUT --out docs/evidence/public-kernels-DATE.md
 
 ``TABLES`` is a folder of modules, ``*.py``, each with ``CASES``, a tuple of `tools.public_kernels.case.Case`. They say
-how sources of others are compiled and are kept beside the checkouts: this repository holds neither.
+how other projects' sources are compiled, and are kept next to the checkouts: this repository holds neither.
 """
 
 import argparse
@@ -42,8 +42,10 @@ def main(argv: list[str] | None = None) -> int:
     page.add_argument("--title", default=TITLE, help="of the page (default: %(default)s)")
     found = actions.add_parser("findings", help="launch with every check and fill, and write the table of findings")
     found.add_argument("--bundles", type=Path, required=True)
-    found.add_argument("--results", type=Path, required=True, help="JSON lines, a bundle each; what is there is kept")
-    found.add_argument("--verdicts", type=Path, required=True, help="JSON: a bundle, a kind, and how it was judged")
+    found.add_argument(
+        "--results", type=Path, required=True, help="JSON lines, one per bundle; existing lines are kept"
+    )
+    found.add_argument("--verdicts", type=Path, required=True, help="JSON: a bundle, a kind, and the verdict")
     found.add_argument("--out", type=Path, required=True)
     found.add_argument("--seconds", type=float, default=120, help="for one launch (default: %(default)s)")
     found.add_argument("--emulator", default="not said", help="the revision that made the results, and when")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a launch of a public repository's kernel is: where it is from, how its text is made, what it is given."""
+"""A launch of a public repository's kernel: its origin, its compilation, its arguments."""
 
 import struct
 from collections.abc import Callable
@@ -54,13 +54,13 @@ class Case(NamedTuple):
     build : function
         From the checkout to the text of the module and the kernel's name in it.
     launch : function
-        From a Generator, which has the same seed always, to what the kernel is given.
+        A function from a Generator with a fixed seed to the kernel's arguments.
     arch : str
         The chip that the text is compiled for.
     flags : str
-        What the compiler was given besides, and what was changed in the source or left out.
+        Further options of the compiler, and changes of the source.
     chip : str
-        The chip that the text is recorded on, and emulated as: a text for an older one runs there too.
+        The chip on which the PTX is recorded and emulated; PTX for an older chip runs on it too.
     """
 
     name: str
@@ -76,7 +76,7 @@ class Case(NamedTuple):
 
 
 def pointer(name: str, offset: int = 0) -> dict[str, Any]:
-    """The address of an array, or of a byte in it.
+    """Return the address of an array, or of a byte in it.
 
     Examples
     --------
@@ -87,7 +87,7 @@ def pointer(name: str, offset: int = 0) -> dict[str, Any]:
 
 
 def null() -> dict[str, Any]:
-    """A pointer that points nowhere."""
+    """Return a null pointer."""
     return {"bytes": bytes(8).hex(), "pointers": []}
 
 
@@ -96,32 +96,32 @@ def _packed(code: str, value: float) -> dict[str, Any]:
 
 
 def i32(value: int) -> dict[str, Any]:
-    """An ``int``."""
+    """Return an ``int``."""
     return _packed("i", value)
 
 
 def u32(value: int) -> dict[str, Any]:
-    """An ``unsigned``."""
+    """Return an ``unsigned``."""
     return _packed("I", value)
 
 
 def i64(value: int) -> dict[str, Any]:
-    """A ``long long`` or ``size_t``."""
+    """Return a ``long long`` or ``size_t``."""
     return _packed("q", value)
 
 
 def f32(value: float) -> dict[str, Any]:
-    """A ``float``."""
+    """Return a ``float``."""
     return _packed("f", value)
 
 
 def f64(value: float) -> dict[str, Any]:
-    """A ``double``."""
+    """Return a ``double``."""
     return _packed("d", value)
 
 
 def fields(size: int, *parts: tuple[int, dict[str, Any]]) -> dict[str, Any]:
-    """A structure by value: its size, and each member with its offset; the rest is zero.
+    """Return a structure by value: its size, and each member with its offset; the rest is zero.
 
     Examples
     --------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The page of findings: what the checks say of each bundle, how that was judged, and what unwritten memory changes."""
+"""The page of findings: the findings of each bundle, their verdicts, and the effect of uninitialised memory."""
 
 import json
 from collections import Counter
@@ -44,7 +44,7 @@ Emulator: {emulator}.
 def write_findings_page(
     bundles: Path, results: Path, verdicts: Path, out: Path, seconds: float, emulator: str = "not said"
 ) -> int:
-    """Launch what ``results`` does not hold yet, write the page, and print what nobody has judged: 1 if there is."""
+    """Launch what ``results`` does not hold yet, write the page, and print findings without a verdict."""
     rows = [json.loads(x) for x in results.read_text().splitlines()] if results.exists() else []
     known = {x["bundle"] for x in rows}
     for bundle in _bundles(bundles):
@@ -86,7 +86,7 @@ def _kinds(row: Row, severity: str) -> list[str]:
 
 
 def _verdict(judged: Mapping[str, Any], row: Row, kind: str) -> str:
-    """What was judged of a kind in a bundle: under its name, or that of a family of bundles with a star."""
+    """Return the verdict on a kind in a bundle, by the bundle's name or a pattern with a star."""
     given: Any = judged.get(row["bundle"]) or next(
         (x for name, x in judged.items() if name.endswith("*") and row["bundle"].startswith(name[:-1])), {}
     )
@@ -94,7 +94,7 @@ def _verdict(judged: Mapping[str, Any], row: Row, kind: str) -> str:
 
 
 def _findings(row: Row) -> str:
-    """Kinds with how many lines say them, and the source's first."""
+    """Return the kinds, each with its number of lines and the first source line."""
     if "refused" in row:
         return str(row["refused"])
     counts = Counter((x["severity"], x["kind"]) for x in row["findings"])
@@ -121,7 +121,7 @@ def _repository(row: Row) -> str:
 
 
 def _revision(row: Row) -> str:
-    """Say a revision of git by ten digits, and that of a package as it is."""
+    """Shorten a git revision to ten digits; return a package version unchanged."""
     given = str(row["source"]["revision"])
     return given[:10] if len(given) == _DIGITS else given
 

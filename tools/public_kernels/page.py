@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The page of public kernels: what a GPU made of each bundle, beside what the emulator makes of it."""
+"""The page of public kernels: the results of a GPU and of the emulator for each bundle."""
 
 import json
 from collections.abc import Iterator
@@ -59,7 +59,7 @@ def write_page(
 
 
 def _judged(bundle: Path, recorded: Path) -> tuple[int, str, str]:
-    """How many arrays the GPU changed, whether the emulator's are equal, and its findings."""
+    """Return the number of arrays that the GPU changed, whether the emulator's are equal, and its findings."""
     module = next(x for x in _modules(bundle) if x.suffix == ".ptx")
     path = recorded.with_name(f"{recorded.name}--{module.name}.npz")
     status = path.with_suffix(".txt").read_text().strip() if path.with_suffix(".txt").exists() else "not recorded"

@@ -23,7 +23,7 @@ __all__ = ["Draws", "Repository", "Row", "int32", "int64", "triton_cases"]
 
 
 _VERSION = "9.0"
-"""Of PTX: what a driver of CUDA 13.0 reads. Triton writes that of its own ptxas, and uses nothing newer here."""
+"""The PTX version that a driver of CUDA 13.0 reads. Triton writes its ptxas's version, but uses no newer features."""
 
 
 class Repository(NamedTuple):
@@ -33,13 +33,13 @@ class Repository(NamedTuple):
     ----------
     name, revision, licence : str
     root : str
-        The folder in the checkout where its packages lie.
+        The folder in the checkout that contains its packages.
     absent : sequence of str
         Modules that its host code imports and these kernels do not need; attributes of them are mocks.
     given : dict
-        Modules of its own that need much else, by name, and what is taken for their functions.
+        Its modules with many dependencies, by name, and the replacements of their functions.
     until : str
-        A module is read up to this text; scripts launch more behind it.
+        A module is read up to this string; scripts launch more after it.
     environment : dict
         Variables that its modules read when they are imported.
     """
@@ -198,7 +198,7 @@ class Row(NamedTuple):
     kernel : str
         The kernel's name.
     module : str
-        The file whose host code launches it, if that is another one.
+        The file whose host code launches it, if it is another file.
     """
 
     name: str
@@ -231,7 +231,7 @@ def _case(repository: Repository, folder: str, row: Row) -> Case:
         return re.sub(r"(?m)^\.version .*$", f".version {_VERSION}", found[0].kernel.text), row.kernel
 
     def launch(_: np.random.Generator) -> Drawn:
-        """Arguments are those that the text was specialised for: they are drawn before it is compiled."""
+        """Return the arguments for which the PTX was specialised: they are drawn before it is compiled."""
         return found[0].launch
 
     return Case(

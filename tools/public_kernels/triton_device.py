@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A device for Triton that is none: host code believes in an H200, Triton compiles for it, and launches come here."""
+"""A fake device for Triton: host code sees an H200, Triton compiles for it, and launches are intercepted."""
 
 import os
 import sys
@@ -15,7 +15,7 @@ Launch = Callable[["Compiled", tuple[int, int, int], tuple[Any, ...]], None]
 
 
 class Compiled:
-    """What Triton compiled for a launch.
+    """The kernel that Triton compiled for a launch.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ class Compiled:
     text : str
         The PTX.
     cubin : bytes
-        What the ptxas of Triton makes of it.
+        The output of Triton's ptxas.
     shared, scratch : int
         Bytes of dynamic shared memory, and of global scratch of each block.
     """
@@ -37,7 +37,7 @@ class Compiled:
 
 
 class as_on_a_gpu:
-    """Within it, ``launch`` is called for what host code launches; of configurations to be tuned the first is taken."""
+    """Call ``launch`` for every launch of host code; of configurations to be tuned, use the first."""
 
     def __init__(self, launch: Launch) -> None:
         self._launch = launch
@@ -70,7 +70,7 @@ class as_on_a_gpu:
         ]
         for patch in self._patches:
             patch.__enter__()
-        torch.use_deterministic_algorithms(True, warn_only=True)  # memory that nobody set has bits of its own
+        torch.use_deterministic_algorithms(True, warn_only=True)  # uninitialised memory gets fixed bits
 
     def __exit__(self, *_: object) -> None:
         import torch
@@ -154,7 +154,7 @@ class _Properties:
 
 
 def _said_by_pytorch() -> dict[str, Any]:
-    """Functions of ``torch.cuda`` that host code asks."""
+    """Return the functions of ``torch.cuda`` that host code calls."""
     device = mock.MagicMock()
     device.__enter__ = lambda *_: None
     device.__exit__ = lambda *_: False
@@ -167,7 +167,7 @@ def _said_by_pytorch() -> dict[str, Any]:
 
 
 def _on_the_cpu() -> Any:
-    """Make a mode of PyTorch: tensors of a GPU are made on the CPU, and memory that nobody set is zero."""
+    """Make a mode of PyTorch: tensors of a GPU are made on the CPU, and uninitialised memory is zero."""
     import torch
     from torch.overrides import TorchFunctionMode
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Launches of public Triton kernels as their own host code makes them: the text Triton specialises, and the arguments.
 
-Host code is called with tensors of PyTorch for CPU. What it launches before the launch that is asked for runs on the
+Host code is called with tensors of PyTorch for CPU. Its launches before the requested one run on the
 emulator, so that one kernel reads what another wrote.
 """
 
@@ -22,7 +22,7 @@ _BYTES = {"i1": 1, "i8": 1, "u8": 1, "i16": 2, "u16": 2, "i32": 4, "u32": 4, "i6
 
 
 class Captured(BaseException):
-    """The launch that was asked for; it ends the host code, whatever exceptions that catches."""
+    """The requested launch; it ends the host code, whatever exceptions the host code catches."""
 
     def __init__(self, kernel: Compiled, launch: Drawn) -> None:
         super().__init__(kernel.name)
@@ -56,7 +56,7 @@ def captured(host: Callable[[], object], kernel: str) -> Captured:
 
 
 def drawn(kernel: Compiled, grid: tuple[int, int, int], values: tuple[Any, ...]) -> Drawn:
-    """What a launch gives the driver; the arrays are the memory of the tensors, not copies."""
+    """The arguments of a launch to the driver; the arrays are the memory of the tensors, not copies."""
     arguments: list[dict[str, Any]] = []
     arrays: dict[str, Array] = {}
     names: dict[int, str] = {}
@@ -72,7 +72,7 @@ def drawn(kernel: Compiled, grid: tuple[int, int, int], values: tuple[Any, ...])
 
 
 def _flat(signature: dict[str, Any], values: tuple[Any, ...]) -> list[tuple[str, str, Any]]:
-    """Parameters of the text: constants are none, and a tuple is one for each of its members."""
+    """Return the parameters of the kernel: not its constants; a tuple is one parameter for each of its members."""
     found: list[tuple[str, str, Any]] = []
 
     def walk(name: str, kind: Any, value: Any) -> None:
@@ -95,11 +95,11 @@ def _argument(name: str, kind: str, value: Any, arrays: dict[str, Array], names:
         return {"bytes": (int(value) % 2 ** (8 * size)).to_bytes(size, "little").hex(), "pointers": []}
     if kind in ("fp32", "fp64"):
         return f32(float(value)) if kind == "fp32" else f64(float(value))
-    raise RuntimeError(f"{name} has the type {kind}: pointers, integers, fp32 and fp64 are what a launch here can have")
+    raise RuntimeError(f"{name} has the type {kind}: a launch supports pointers, integers, fp32 and fp64")
 
 
 def _memory(name: str, value: Any, arrays: dict[str, Array], names: dict[int, str]) -> dict[str, Any]:
-    """Tensors that share storage share an array."""
+    """Return an array for each tensor; tensors that share storage share an array."""
     value = getattr(value, "base", value)  # of a tensor that is read as another type
     storage = value.untyped_storage()
     if not storage.nbytes():
