@@ -203,7 +203,7 @@ def test_the_head_names_the_chips_where_elements_live_elsewhere(run):
         in text
     )
     text = joined(run("layout", WMMA, "--operand", "d", "--arch", "Titan V").out)
-    assert "sm_70 (Volta); the same on sm_72; other places on sm_75 sm_80 " in text
+    assert "sm_70 (Volta); the same on sm_72; other layouts on sm_75 sm_80 " in text
 
 
 def test_copies_are_named_where_the_instruction_reads_the_first_ones(run):

@@ -183,7 +183,7 @@ def test_an_interrupt_leaves_no_file(run, texts, monkeypatch):
     def interrupted(*arguments):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("wmma_emu.ptx.machine.wave_execution.Execution.run", interrupted)
+    monkeypatch.setattr("wmma_emu.ptx.machine.wave_execution.WaveExecution.run", interrupted)
     before = sorted(os.listdir())
     assert main(list(scale("y.npy=x.npy", "0.5", "6"))) == 130
     assert sorted(os.listdir()) == before
