@@ -2,9 +2,9 @@
 """Which results one source decides, whatever the others are."""
 
 import pytest
-from wmma_emu.ptx.program.propagation import decides
 
 from wmma_emu.ptx.program.program import Immediate, Instruction, Register
+from wmma_emu.ptx.program.propagation import decides
 
 TARGET, OTHER = (Register(i, f"%r{i}", "b32") for i in range(2))
 
