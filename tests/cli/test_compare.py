@@ -129,7 +129,7 @@ def test_the_tables_of_a_terminal_fit_it(screen, larger, monkeypatch, columns):
 @pytest.mark.parametrize(("words", "line"), [
     ("a.npy", "compare takes two files, A.npy and B.npy; given is a.npy"),
     ("a.npy b.npy a.npy", "compare takes two files, A.npy and B.npy; given are a.npy, b.npy, a.npy; pass the file "
-     "of C"),
+     "of C with --c"),
     ("a.npy b.npy v100 --archs a100", "chips are named twice: v100, and --archs a100"),
     ("h100", "h100 has nothing to be compared with; name another chip, or files: A.npy B.npy"),
     ("h100 gh200", "h100 and gh200 are both sm_90 (Hopper): their matrix instructions are the same"),
@@ -142,7 +142,7 @@ def test_the_tables_of_a_terminal_fit_it(screen, larger, monkeypatch, columns):
     ("a.npy b.npy --worst 1.5", "--worst '1.5' is not an integer; legal integers begin at 0"),
     ("a.npy b.npy --worst -1", "--worst -1 is negative; pass 0 or more"),
     ("a.npy b.npy --format svg", "--format 'svg' is not one of text, json, markdown"),
-    ("a.npy b.npy --svg a.npy", "a.npy: an input; name another file to write"),
+    ("a.npy b.npy --svg a.npy", "a.npy is also an input; name another file to write"),
     ("a.npy b.npy --svg none/d.svg", "none/d.svg: the directory HERE/none does not exist; create it first"),
     ("a.npy b.npy --lowering h100=native,x", "--lowering 'x' does not name a chip; write h100=x, or one lowering "
                                              "alone for "

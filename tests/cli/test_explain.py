@@ -134,7 +134,7 @@ def test_a_terminal_gets_every_character_of_the_text_in_lines_that_fit(screen, r
      "the file another name"),
     ("a.npy b.npy --row 1 --col 1 --json -o x.html", "x.html: --format json is written; add --format html, or give "
      "the file another name"),
-    ("a.npy b.npy --row 1 --col 1 --format svg -o a.npy", "a.npy: an input; name another file to write"),
+    ("a.npy b.npy --row 1 --col 1 --format svg -o a.npy", "a.npy is also an input; name another file to write"),
     ("a.npy b.npy --row 1 --col 1 --lowering x", "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 on sm_90 has no "
      "lowering 'x'; it has 'native'"),
 ])  # fmt: skip

@@ -199,11 +199,11 @@ def test_the_head_says_matrix_chip_registers_and_source(run):
 def test_the_head_names_the_chips_where_elements_live_elsewhere(run):
     text = joined(run("layout", WMMA, "--operand", "d").out)
     assert (
-        "sm_90 (Hopper); the same on sm_75 sm_80 sm_86 sm_89 sm_100 sm_103 sm_120 sm_121; other places on sm_70 sm_72 "
+        "sm_90 (Hopper); the same on sm_75 sm_80 sm_86 sm_89 sm_100 sm_103 sm_120 sm_121; other layouts on sm_70 sm_72 "
         in text
     )
     text = joined(run("layout", WMMA, "--operand", "d", "--arch", "Titan V").out)
-    assert "sm_70 (Volta); the same on sm_72; other places on sm_75 sm_80 " in text
+    assert "sm_70 (Volta); the same on sm_72; other layouts on sm_75 sm_80 " in text
 
 
 def test_copies_are_named_where_the_instruction_reads_the_first_ones(run):
@@ -215,7 +215,7 @@ def test_copies_are_named_where_the_instruction_reads_the_first_ones(run):
 
 def test_cells_name_all_lanes_that_hold_a_copy(run):
     out = run("layout", WMMA, "--operand", "A", "--arch", "v100").out
-    assert "each element is held by 2 lanes, as A[0, 0] by T0 T8; all are read" in joined(out)
+    assert "each element is held by 2 lanes, as A[0, 0] by T0 T8; all copies are read" in joined(out)
     assert " 0|T0,8 x0-1 " in out
 
 
@@ -477,8 +477,8 @@ def test_a_file_holds_what_standard_output_would(run, tmp_path, screen, output):
     (["--lane", "0", "--row", "9", "--col", "3"], "have no element in common; A.9, 3. is in lane 5"),
     (["--format", "pdf"], "--format 'pdf' is not one of grid, svg, html, png, tex, tikz, table, csv, json, markdown, "
      "cute, c, python"),
-    (["--grid", "-o", "a.svg"], "a.svg: --format grid is written; add --format svg, or give the file another name"),
-    (["--format", "html", "-o", "a.py"], "a.py: --format html is written; add --format python"),
+    (["--grid", "-o", "a.svg"], "a.svg: the output has format grid; add --format svg, or give the file another name"),
+    (["--format", "html", "-o", "a.py"], "a.py: the output has format html; add --format python"),
     (["-o", "nowhere/a.txt"], "the directory .* does not exist"),
     (["-o", ""], "is not a file name"),
 ])  # fmt: skip

@@ -56,7 +56,10 @@ def test_png_without_its_extra_says_which(tmp_path, capsys, monkeypatch):
         ("--format tikz", "a picture shows one operand; name it after the instruction"),
         ("A --format cute --lane 3", "functions in cute cover all lanes"),
         ("A --format cute --view matrix", "--view matrix applies only to drawings"),
-        ("A --format tex -o a.png", "a.png: --format tex is written; add --format png, or give the file another name"),
+        (
+            "A --format tex -o a.png",
+            "a.png: the output has format tex; add --format png, or give the file another name",
+        ),
     ],
 )
 def test_what_does_not_go_together_is_told(words, said, capsys, tmp_path, monkeypatch):

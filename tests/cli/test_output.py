@@ -96,7 +96,7 @@ def test_a_file_that_cannot_be_replaced_stays_as_it_was(run, here, command, monk
 
 def test_explain_does_not_write_over_its_matrices(run, here):
     os.link("a.npy", "a.txt")
-    assert "a.txt: an input; name another file to write" in run(*EXPLAIN, "-o", "a.txt").err
+    assert "a.txt is also an input; name another file to write" in run(*EXPLAIN, "-o", "a.txt").err
 
 
 @pytest.mark.parametrize("name", ["x.svg", "x.txt", "x.json"])

@@ -106,7 +106,7 @@ def test_findings_are_printed_and_the_status_is_one(run, texts):
      "ptx explain has no option '--fromat'; it has --help, --arch, --contraction, --keep, --format, --output, "
      "--verbose; did you mean --format?"),
     (["ptx", "explain", "scale.ptx", "--keep", "x.npy"], "--keep 'x.npy' does not end in .ptx; name a file such as"),
-    (["ptx", "explain", "scale.ptx", "--keep", "scale.ptx"], "scale.ptx: an input; name another file to write"),
+    (["ptx", "explain", "scale.ptx", "--keep", "scale.ptx"], "scale.ptx is also an input; name another file to write"),
     (["ptx", "explain", "scale.ptx", "--keep", "no/x.ptx"], "no/x.ptx: the directory "),
     (["ptx", "explain", "scale.ptx", "--format", "csv"], "--format 'csv' is not one of text, json"),
     (["ptx", "explain", "scale.ptx", "--contraction", "x"], "--contraction 'x' is not one of rules, ptxas, never"),
@@ -122,11 +122,11 @@ def test_findings_are_printed_and_the_status_is_one(run, texts):
     (scale("x.npy", "one", "1"), "--arg 'one' is not one of a number, FILE.npy, raw:FILE.npy, OUT.npy=FILE.npy"),
     (scale("none.npy", "1", "1"), "none.npy: No such file or directory"),
     (scale("y=x.npy", "1", "1"), "--arg 'y=x.npy': 'y' is not a .npy file to write"),
-    (scale("x.npy=x.npy", "1", "1"), "x.npy: an input; name another file to write"),
+    (scale("x.npy=x.npy", "1", "1"), "x.npy is also an input; name another file to write"),
     (scale("y.npy=3", "1", "1"), "--arg 'y.npy=3': '3' is not an array"),
     (scale("y.npy=zeros:f33:3", "1", "1"), "--arg 'zeros:f33:3': 'f33' is not a type; expected one of"),
     (scale("y.npy=zeros:f32:3y", "1", "1"), "--arg 'zeros:f32:3y': '3y' is not a shape"),
-    (scale("y.npy=zeros:f32:999999999999", "1", "1"), "takes 3999999999996 bytes; at most 4294967296 are taken"),
+    (scale("y.npy=zeros:f32:999999999999", "1", "1"), "takes 3999999999996 bytes; at most 4294967296 are allowed"),
     (scale("y.npy=zeros:f32:3", "y.npy=zeros:f32:3", "1"), "y.npy is written twice"),
     (scale("bytes:0g", "1", "1"), "'0g' is not pairs of hexadecimal digits"),
 ])  # fmt: skip

@@ -66,7 +66,7 @@ def test_standard_output_has_nothing_else(run, option, tmp_path):
         (["--json", "a", "--write-baseline", "a"], "--write-baseline and --json both write 'a'; name two files"),
         (["--write-baseline", "-"], "--write-baseline writes a file"),
         (["--sarif", "no/findings.sarif"], "no/findings.sarif: the directory "),
-        (["--json", "races.ptx"], "races.ptx: an input"),
+        (["--json", "races.ptx"], "races.ptx is also an input"),
         (["--baseline", "no.json"], "no.json: No such file or directory"),
         (["--baseline", "x.npy"], "x.npy is not a baseline"),
     ],

@@ -50,7 +50,7 @@ def test_where_and_what_answer_of_scales_too(run):
 
 def test_the_head_of_an_operand_says_where_its_scales_are_and_which_bits_count(run):
     out = " ".join(run("layout", MXF8, "--operand", "A", "--lane", "5").out.split())
-    assert "a value is bits 5:2 of its byte, the other bits are ignored" in out
+    assert "a value is in bits 5:2 of its byte, the other bits are ignored" in out
     assert "scales ue8m0, one for 32 columns in each row: --operand scale_a" in out
     line = run("what", MXF8, "--operand", "B", "--lane", "5", "--register", "1").out.splitlines()[-1]
     assert line.split() == ["5", "1", "29:24", "x7", "23", "1"]

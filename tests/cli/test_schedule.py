@@ -53,7 +53,10 @@ def test_a_file_gets_what_a_pipe_would(run, here, output):
         ((FP8, "--lowering", "ptxas-12.5"), "has no lowering 'ptxas-12.5'; it has 'ptxas-12.8', 'ptxas-12.4'"),
         ((FP8, "--arch", "v100"), "Nearest on sm_70"),
         ((FP8, "--format", "svgg"), "--format 'svgg' is not one of text, json, svg, html; did you mean svg?"),
-        ((FP8, "--format", "svg", "--step", "2"), "--step 2: it is 2 machine instructions; legal values are 0 to 1"),
+        (
+            (FP8, "--format", "svg", "--step", "2"),
+            "--step 2: the schedule has 2 machine instructions; legal values are 0 to 1",
+        ),
         ((FP8, "--step", "1"), "--step 1 applies only to pictures; add --format svg or --format html"),
         (
             (FP8, "--json", "-o", "x.svg"),

@@ -161,7 +161,9 @@ def test_show_says_where_narrow_values_and_block_scales_are_and_what_other_sourc
     assert "block scales ue8m0: one for 32 columns in each row of A, and for 32 rows in each column of B reg" in out
     assert "byte-id 0, 1, 2, 3 and thread-id 0, 1 of scale_a; " in out
     out = joined(run("show", MXF4, "--arch", "sm_120").out)
-    assert "one for 64 columns in each row of A, and for 64 rows in each column of B (k counts what a sparse A" in out
+    assert (
+        "one for 64 columns in each row of A, and for 64 rows in each column of B (k includes the columns that" in out
+    )
     assert "Each value has a byte" not in out and "scaling=groups, group_terms=" in out
     for row in alternatives_for(lookup(MXF4), "sm_120"):
         assert f"{row.name!r} ({row.status}: " in out
@@ -173,7 +175,7 @@ def test_show_describes_the_arithmetic_of_an_instruction_of_tensor_memory(run):
     assert (status, err) == (0, "")
     text = joined(out)
     assert "A 128 x 64 e2m1 B 64 x 64 e2m1 D 128 x 64 f32, in tensor memory" in text
-    assert "one for 32 k, in tensor memory" in text and "wmma_emu.tcgen05 says where" in text
+    assert "one for 32 k, in tensor memory" in text and "wmma_emu.tcgen05 documents where" in text
     for title in ("sm_100 (Blackwell): literature", "sm_103 (Blackwell Ultra): inferred"):
         assert (
             f"{title} computes steps of 64 exact products, in groups of 16 that are summed exactly and multiplied by "

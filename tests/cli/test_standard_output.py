@@ -94,4 +94,4 @@ def test_what_a_kernel_writes_goes_through_a_pipe(texts):
     assert (status, err) == (0, b"")
     assert np.array_equal(np.load(io.BytesIO(out)), np.arange(0, 16, 2, dtype=np.float32))
     status, _, err = piped(*launch, "--json", "-")
-    assert status == 2 and b"--json and --arg -=x.npy both write standard output" in err
+    assert status == 2 and b"--json and --arg -=x.npy both write to standard output" in err

@@ -82,6 +82,8 @@ def test_the_index_has_each_kind_with_its_severity_below_its_check():
 
 
 def test_pages_give_the_measured_number_of_kernels_that_a_sanitizer_reports():
-    said = {kind: re.findall(r"of (\d+) kernels with such a bug, .* of (\d+)", PAGES[path_of(kind)]) for kind in KINDS}
+    said = {
+        kind: re.findall(r"of (\d+) kernels with such a bug, .* reports (\d+)", PAGES[path_of(kind)]) for kind in KINDS
+    }
     assert said["out of bounds"] == [("24", "20")] and said["illegal metadata"] == [("2", "0")]
     assert {kind for kind, found in said.items() if not found} == {"race of an unused value", "race of equal bytes"}

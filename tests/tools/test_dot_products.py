@@ -61,7 +61,7 @@ def test_a_sample_has_patterns_of_the_formats_and_its_licence(tmp_path):
 
 
 def test_a_pattern_that_the_format_does_not_have_is_refused():
-    with pytest.raises(ValueError, match="no f16 number"):
+    with pytest.raises(ValueError, match="not an f16 number"):
         tool.patterns(np.array([0x3F800001], np.uint32), format_of("f16"))
 
 

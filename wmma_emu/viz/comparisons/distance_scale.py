@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from wmma_emu.formats.distance import NOT_COMPARABLE
 
 
-class Kind(NamedTuple):
+class DistanceKind(NamedTuple):
     """A class of distances from the reference, of at least ``first`` ulps, with a label and colours."""
 
     label: str
@@ -22,17 +22,17 @@ class Kind(NamedTuple):
 # colour-blindness see it. The largest distance has the most contrast with the background: the dark end by day, the
 # light end by night. Some are shifted, to stand out from the background.
 KINDS = (
-    Kind("same bits", 0, "#ffffff", "#161b22"),
-    Kind("sign of 0", 0, "#8c959f", "#8b949e"),
-    Kind("1 ulp", 1, "#f0dc2c", "#5a3a93"),
-    Kind("2–3", 2, "#a0da39", "#41609c"),
-    Kind("4–7", 4, "#4ac16d", "#2c7a91"),
-    Kind("8–15", 8, "#1fa187", "#219a89"),
-    Kind("16–63", 16, "#277f8e", "#35b779"),
-    Kind("64–255", 64, "#365c8d", "#6ece58"),
-    Kind("256–4095", 256, "#46327e", "#b5de2b"),
-    Kind("4096 up", 4096, "#38004a", "#fff04a"),
-    Kind("NaN", NOT_COMPARABLE, "#d6006c", "#ff4f9a"),
+    DistanceKind("same bits", 0, "#ffffff", "#161b22"),
+    DistanceKind("sign of 0", 0, "#8c959f", "#8b949e"),
+    DistanceKind("1 ulp", 1, "#f0dc2c", "#5a3a93"),
+    DistanceKind("2–3", 2, "#a0da39", "#41609c"),
+    DistanceKind("4–7", 4, "#4ac16d", "#2c7a91"),
+    DistanceKind("8–15", 8, "#1fa187", "#219a89"),
+    DistanceKind("16–63", 16, "#277f8e", "#35b779"),
+    DistanceKind("64–255", 64, "#365c8d", "#6ece58"),
+    DistanceKind("256–4095", 256, "#46327e", "#b5de2b"),
+    DistanceKind("4096 up", 4096, "#38004a", "#fff04a"),
+    DistanceKind("NaN", NOT_COMPARABLE, "#d6006c", "#ff4f9a"),
 )
 """The kinds in the order of the legend; an element has the last kind that its distance reaches."""
 
