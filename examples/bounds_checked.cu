@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // D = A B for sizes that the host pads to multiples of 16, blocks of 2 x 2 warps: nvcc -arch=sm_75 bounds_checked.cu
-// A, B and D are column-major, as in BLAS: M x K, K x N, M x N. The loop takes k by 32, so the last step may have
+// A, B and D are column-major, as BLAS has them: M x K, K x N, M x N. The loop takes k by 32, so the last step may have
 // one tile only.
 
 #include <cstdio>

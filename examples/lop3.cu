@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // out = (a & b) | c in one instruction: nvcc -arch=sm_75 lop3.cu
-// The immediate of lop3 is the value of the expression for a = 0xF0, b = 0xCC, c = 0xAA: its truth table.
+// The immediate of lop3 is what the expression gives for a = 0xF0, b = 0xCC, c = 0xAA: its truth table.
 
 #include <cstdio>
 
