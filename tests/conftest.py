@@ -42,7 +42,7 @@ def pytest_collection_modifyitems(items):
 def pytest_runtest_makereport(item, call):
     """Fail a test that is skipped because of a missing package of `test-all`, and is not marked thorough."""
     report = yield
-    if report.skipped and LATER.search(str(report.longrepr)) and not item.get_closest_marker("thorough"):
+    if report.skipped and LATER.search(report.longrepr[2]) and not item.get_closest_marker("thorough"):
         report.outcome = "failed"
         report.longrepr = f"{item.nodeid} is skipped, and not marked thorough: {report.longrepr[2]}"
     return report

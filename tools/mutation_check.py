@@ -40,7 +40,7 @@ class Mutant:
     Parameters
     ----------
     mnemonic, arch : str
-        An instruction that the row serves.
+        An instruction that uses the model.
     parameter : str
     value : object
         What the parameter becomes.
@@ -60,13 +60,13 @@ class Mutant:
         return f"{self.parameter} {getattr(self.bind().model, self.parameter) or 'none'} -> {self.value or 'none'}"
 
     def bind(self) -> we.BoundInstruction:
-        """The instruction as the chip executes it."""
+        """Return the instruction as the chip executes it."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UnverifiedModelWarning)
             return we.instruction(self.mnemonic, arch=self.arch)
 
     def mutate(self) -> we.BoundInstruction:
-        """The instruction with the altered model."""
+        """Return the instruction with the altered model."""
         ins = self.bind()
         return ins.with_model(replace(ins.model, **{self.parameter: self.value}))
 
@@ -132,7 +132,7 @@ def engines_compared(mutant: Mutant) -> int:
 
 
 def check(mutant: Mutant, runs: int = RUNS, examples: int = EXAMPLES) -> dict[str, Any]:
-    """The row of the report about one mutant."""
+    """Return the row of the report about one mutant."""
     needed = [examples_until_caught(mutant, run, examples) for run in range(runs)]
     seen = [count for count in needed if count is not None]
     return {
@@ -149,7 +149,7 @@ def check(mutant: Mutant, runs: int = RUNS, examples: int = EXAMPLES) -> dict[st
 
 
 def report_of(rows: list[dict[str, Any]], examples: int) -> dict[str, Any]:
-    """Everything that the report says."""
+    """Return everything that the report says."""
     return {
         "what": "tools/mutation_check.py: runs of a Hypothesis test over strategies.operands(ins) that see the mutant",
         "date": datetime.date.today().isoformat(),
@@ -175,7 +175,7 @@ def _processor() -> str:
 
 
 def table(rows: list[dict[str, Any]]) -> str:
-    """The rows as Markdown."""
+    """Return the rows as Markdown."""
     lines = ["| instruction | chip | changed parameter | runs that find it | examples needed: median, maximum |"]
     lines.append("|---|---|---|--:|--:|")
     for row in rows:

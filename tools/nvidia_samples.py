@@ -88,7 +88,7 @@ def _simple(source: str, kernel: str, gemm: Gemm, b_in_tiles: bool = False) -> L
 
 
 def _scalar(gemm: Gemm, number: float) -> float | int:
-    """The scalars in the type of the sample: a float even if it is widened."""
+    """Return the scalars in the type of the sample: a float even if it is widened."""
     return int(number) if gemm.result is np.int32 else float(np.float32(number))
 
 

@@ -46,7 +46,7 @@ _ROUNDED_FORMATS = ("f16", "bf16", "f32", "f64")
 
 
 def outputs() -> dict[str, Computed]:
-    """The functions that compute the digested bits, by key."""
+    """Return the functions that compute the digested bits, by key."""
     found = dict(
         [
             *_grouped("", _products()), *_grouped("layout ", _layouts()), *_roundings(), *_functions(), *_quantisers(),

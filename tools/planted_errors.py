@@ -173,19 +173,19 @@ def _row_of_b(b: Bits, k: int, indices: Any) -> Bits:
 
 
 def _exponents(bits: Bits, fmt: Format, of_zeros: bool) -> Bits:
-    """Exponents of numbers; those of zeros far below all others, or if wanted the smallest that the format has."""
+    """Return exponents; zeros have one far below all others, or optionally the format's smallest."""
     u = unpack(bits, fmt)
     exponent = np.where(u.significand != 0, u.exponent, fmt.emin if of_zeros else -(1 << 12))
     return exponent.astype(np.int64)
 
 
 def product_of(model: Model) -> DotProduct:
-    """The dot product that a model stands for."""
+    """Return the dot product that a model stands for."""
     return dot_product_of(lookup(model.mnemonic, model.arch), model.arch)
 
 
 def backend(model: Model, error: Error) -> EmulatedBackend:
-    """The other side of a campaign, with the error in it."""
+    """Return the other side of a campaign, with the error in it."""
     alter = error.alter(product_of(model).model)
     if "k_order" in alter and len(product_of(model).steps) == 1:
         return ReversedK(model.arch)
@@ -236,7 +236,7 @@ def share(number: int) -> float:
 
 
 def table(shares: dict[tuple[str, str], float]) -> str:
-    """Everything between the markers of the page."""
+    """Return everything between the markers of the page."""
     lines = [
         BEGIN,
         "",

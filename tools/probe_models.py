@@ -34,14 +34,14 @@ class Row(NamedTuple):
     lowering: str
 
     def bound(self) -> we.BoundInstruction:
-        """The instruction on its chip."""
+        """Return the instruction on its chip."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", we.UnverifiedModelWarning)
             return we.instruction(self.mnemonic, arch=self.arch, lowering=self.lowering)
 
 
 def distinct_rows(arch: str = "") -> list[Row]:
-    """One instruction for each way of computing floats without block scales: dense and narrow ones first."""
+    """Return one instruction for each way of computing floats without block scales: dense and narrow ones first."""
     found: dict[tuple[object, ...], Row] = {}
     probed = (row for row in INSTRUCTIONS.values() if not row.is_block_scaled)
     order = sorted(probed, key=lambda row: (row.is_sparse, row.is_warpgroup, row.n))
@@ -154,13 +154,13 @@ def _line(result: dict[str, Any]) -> str:
 
 
 def _json_of(about: dict[str, Any], results: list[dict[str, Any]]) -> str:
-    """One line for each result."""
+    """Return one line for each result."""
     head = json.dumps(about, indent=1).removesuffix("\n}")
     return head + ',\n "results": [\n  ' + ",\n  ".join(map(json.dumps, results)) + "\n ]\n}\n"
 
 
 def _brief(result: dict[str, Any]) -> dict[str, Any]:
-    """Without the evidence, which another run prints."""
+    """Return the result without the evidence, which another run prints."""
     return {name: value for name, value in result.items() if name not in ("answers", "subject", "like")}
 
 

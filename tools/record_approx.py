@@ -28,7 +28,7 @@ BLOCK = 1024
 
 
 def summary(results: Array) -> dict[str, Array]:
-    """The recorded results of an instruction."""
+    """Return the recorded results of an instruction."""
     blocks = [results[i : i + BLOCK] for i in range(0, len(results), BLOCK)]
     return {"whole": results[:WHOLE], "digests": np.array([digest(x) for x in blocks])}
 

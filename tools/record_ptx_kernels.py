@@ -44,7 +44,7 @@ def bits(array: Array) -> Array:
 
 
 def kept(output: Array) -> dict[str, Array]:
-    """The stored parts of an output, by the ending of their keys."""
+    """Return the stored parts of an output, by the ending of their keys."""
     plain = bits(output)
     if plain.nbytes <= _WHOLE:
         return {"whole": plain}

@@ -255,7 +255,7 @@ HALF = np.ones((2, 2), np.float16)
          "integer products are exact|b1"),
         (lambda: error_report(None, HALF, np.ones((3, 2), np.float16)), TypeError, "K is 2 in A and 3 in B"),
         (lambda: error_report(None, HALF, HALF, np.ones((3, 2), np.float32)), TypeError, "C has shape"),
-        (lambda: error_report(None, HALF, HALF, HALF), TypeError, "f32 is wanted"),
+        (lambda: error_report(None, HALF, HALF, HALF), TypeError, "expected f32"),
         (lambda: error_report(None, HALF, HALF.astype(np.float32)), (TypeError, ValueError), "f32"),
         (lambda: error_report(None, HALF.astype(np.float32), HALF.astype(np.float32)), ValueError, "instr="),
         (lambda: error_report(HALF, HALF, HALF), TypeError, "The instruction is the first argument"),

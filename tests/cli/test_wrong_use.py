@@ -267,7 +267,8 @@ WRONG = [
     # where the result goes
     (["gemm", "a.npy", "b.npy", "-o", "a.npy"], "a.npy is also an input; name another file to write"),
     (["gemm", "a.npy", "b.npy", "-o", "link.npy"], "link.npy is also an input; name another file to write"),
-    (["gemm", "a.npy", "b.npy", "--c", "c.npy", "-o", "./b.npy"], "./b.npy is also an input; name another file to write"),
+    (["gemm", "a.npy", "b.npy", "--c", "c.npy", "-o", "./b.npy"],
+     "./b.npy is also an input; name another file"),
     (["gemm", "a.npy", "b.npy", "-o", "folder"], "folder: a directory; name a file in it, such as folder/D.npy"),
     (["gemm", "a.npy", "b.npy", "-o", ""], "'' is not a file name; name one to write, such as D.npy"),
     (["gemm", "a.npy", "b.npy", "-o", "pipe.npy"], "pipe.npy: not a regular file; name one to write, such as D.npy"),

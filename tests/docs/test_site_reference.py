@@ -215,8 +215,8 @@ def test_every_picture_has_an_alternative_text(pages):
     for group in groups():
         for tag in re.findall(r"<img [^>]*>", pages[group.document]):
             assert re.search(
-                r'alt="(The lane and index of each element of [ABCD]|The elements of [ABCD][^"]* in each register of each '
-                r"lane)",
+                r'alt="(The lane and index of each element of [ABCD]|The elements of [ABCD][^"]* in each register '
+                r"of each lane)",
                 tag,
             )
 

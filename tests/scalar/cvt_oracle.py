@@ -137,7 +137,7 @@ def convert_all(bits, values, form):
         rounded = to_whole(values, mode)
         if source in ROWS or "sat" in words:
             inside = (rounded >= low) & (rounded < high)  # a bound that is not a float64 was rounded up
-            result = np.where(rounded < 0, low & mask, high).astype(np.uint64)
+            result = np.where(rounded < 0, np.uint64(low & mask), np.uint64(high))
         else:
             inside, result = np.ones(bits.shape, bool), np.zeros(bits.shape, np.uint64)
         result[inside] = rounded[inside & ~is_nan].astype(np.int64 if low or source[0] == "s" else np.uint64).view(

@@ -75,7 +75,7 @@ def test_scratch_is_an_array_for_all_blocks():
 
 def test_a_type_that_no_launch_can_have_is_refused():
     with pytest.raises(
-        RuntimeError, match=r"x has the type tensordesc<fp16>: a launch supports pointers, integers, fp32 and fp64"
+        RuntimeError, match=r"x has the type tensordesc<fp16>; legal types are pointers, integers, fp32 and fp64"
     ):
         drawn(kernel({"x": "tensordesc<fp16>"}), (1, 1, 1), (None,))
 

@@ -321,7 +321,7 @@ def test_labels_are_within_their_cells_and_everything_within_the_picture(operand
 
 @pytest.mark.parametrize(("options", "error", "message"), [
     ({"lane": 32}, OutOfBoundsError, "there is no lane 32; legal values are 0 to 31"),
-    ({"lane": 1.5}, FragmentMismatchError, "the lane is 1.5, which is not an integer"),
+    ({"lane": 1.5}, FragmentMismatchError, "the lane is 1.5, not an integer"),
     ({"register": 4}, OutOfBoundsError, "there is no register 4; legal values are 0 to 3"),
     ({"element": (16, 0)}, OutOfBoundsError, "there is no row 16; legal values are 0 to 15"),
     ({"element": (0, -1)}, OutOfBoundsError, "there is no column -1; legal values are 0 to 15"),

@@ -37,11 +37,11 @@ PORTIONS = (
 """Parts of the suite that are recorded one after the other."""
 
 _FEW = 20
-"""Tests of a file that are too few to be all that can see it."""
+"""The least number of tests that must execute a file."""
 
 
 def copy_of(work: Path) -> Path:
-    """What is committed, in a clone of its own."""
+    """Clone the committed state into a separate folder."""
     copy = work / "copy"
     if not copy.exists():
         work.mkdir(parents=True, exist_ok=True)
@@ -74,7 +74,7 @@ def covering_of(work: Path) -> Covering:
 
 
 def rows_of(work: Path) -> dict[Mutation, dict[str, Any]]:
-    """What is known of each mutation."""
+    """Return the known results of each mutation."""
     return report.caught_first(report.lines_of(work / "rows.jsonl"))
 
 
@@ -84,7 +84,7 @@ def add_row(work: Path, mutation: Mutation, row: dict[str, Any]) -> None:
 
 
 def tests_of(covering: Covering, mutation: Mutation) -> list[tuple[str, float]]:
-    """Tests that execute the line, then those that execute the file; of a table that only runs at import, all."""
+    """Return the tests that execute the line, then those that execute the file; all tests for import-time tables."""
     first = covering.of_line(mutation)
     known = set(first)
     names = [*first, *(name for name in covering.of_file(mutation) if name not in known)]
@@ -94,7 +94,7 @@ def tests_of(covering: Covering, mutation: Mutation) -> list[tuple[str, float]]:
 
 
 def run(work: Path, count: int, seed: int, budget: float, only: tuple[str, ...]) -> None:
-    """Judge all mutants that nothing is known of, in forks where that can be and in processes of their own."""
+    """Run all mutants without a result, in forks where possible, else in separate processes."""
     copy, covering = copy_of(work), covering_of(work)
     known = rows_of(work)
     places = mutations_of(copy, source_files(copy))

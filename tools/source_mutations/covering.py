@@ -45,22 +45,22 @@ class Covering:
                 self.lines[name][line].update(c for c in contexts if c)
 
     def of_line(self, mutation: Mutation) -> list[str]:
-        """Tests that execute the line, in the order in which they are tried."""
+        """Return the tests that execute the line, in the order in which they are tried."""
         return self._ordered(mutation.file, self.lines[mutation.file].get(mutation.line, ()))
 
     def of_file(self, mutation: Mutation) -> list[str]:
-        """Tests that execute any function of the file."""
+        """Return the tests that execute any function of the file."""
         counts = Counter(test for tests in self.lines[mutation.file].values() for test in tests)
         return self._ordered(mutation.file, counts)
 
     def of_package(self, mutation: Mutation) -> list[str]:
-        """All tests and examples of the package."""
+        """Return all tests and examples of the package."""
         package = mutation.file.split("/")[1]
         places = (f"tests/{package}/", f"wmma_emu/{package}/")
         return self._ordered(mutation.file, (test for test in self.seconds if test.startswith(places)))
 
     def _ordered(self, file: str, tests: Iterable[str]) -> list[str]:
-        """The quick ones and the first case of each function before slow ones and further cases."""
+        """Return the quick ones and the first case of each function before slow ones and further cases."""
         rank: Counter[str] = Counter()
         rows = []
         for seconds, test in sorted(
@@ -77,7 +77,7 @@ class Covering:
 
 
 def _far(file: str, test: str) -> int:
-    """The file's own examples, its own tests, tests of its package, and all others."""
+    """Return the file's own examples, its own tests, tests of its package, and all others."""
     where = test.partition("::")[0]
     own = Path(file).parts[1:]
     parts = Path(where).parts[1:]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A mutation written into a copy of the repository, and processes of their own that run tests of it.
+"""A mutation written into a copy of the repository, and separate processes that run its tests.
 
 For code that runs at import, for what numba compiles, and for mutants that survived as copies of a process.
 """
@@ -51,7 +51,7 @@ class Mutated:
 
 
 def batches(tests: list[tuple[str, float]]) -> Iterator[list[tuple[str, float]]]:
-    """The tests in portions that grow."""
+    """Return the tests in portions that grow."""
     rest, turn = tests, 0
     while rest:
         seconds, files = BATCHES[min(turn, 3)], _FILES[min(turn, 3)]
@@ -100,7 +100,7 @@ def _until_one_fails(root: Path, tests: list[tuple[str, float]], budget: float, 
 
 
 def run(root: Path, tests: list[str], numba: bool = False, paths: tuple[str, ...] = ()) -> dict[str, Any]:
-    """Run tests, or whole paths, in a process of their own: the first that fails and what it says, or nothing."""
+    """Run tests, or whole paths, in a separate process; return the first failure and its message, or nothing."""
     return next(iter(failures(root, tests, numba, paths, ("-x",))), {})
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A mutation put into functions that are there already, in a process that has imported the package.
+"""A mutation put into existing functions, in a process that has imported the package.
 
 Code that runs at import (tables, constants, classes, values that arguments have unless given) cannot be exchanged so,
 nor can what numba compiles.
@@ -16,14 +16,14 @@ Functions = dict[tuple[str, int, str], list[FunctionType]]
 
 
 def changed_functions(original: str, mutated: str, file: str) -> list[tuple[CodeType, CodeType]] | None:
-    """Code of functions before and after, the outer ones first; None if code that runs at import differs."""
+    """Return the code of functions before and after, the outer ones first; None if code that runs at import differs."""
     pairs: list[tuple[CodeType, CodeType]] = []
     old, new = compile(original, file, "exec"), compile(mutated, file, "exec")
     return pairs if _compare(old, new, False, pairs) else None
 
 
 def _compare(old: CodeType, new: CodeType, function: bool, pairs: list[tuple[CodeType, CodeType]]) -> bool:
-    """Whether all that differs is in functions."""
+    """Return whether all differences are in functions."""
     if old == new:
         return True
     if function:
@@ -36,7 +36,7 @@ def _compare(old: CodeType, new: CodeType, function: bool, pairs: list[tuple[Cod
 
 
 def _own(code: CodeType) -> tuple[object, ...]:
-    """What the code of a module or a class does itself."""
+    """Return the code of a module or a class without its functions."""
     constants = tuple((type(x), x) for x in code.co_consts if not isinstance(x, CodeType))
     return code.co_code, constants, code.co_names
 
@@ -46,14 +46,14 @@ def is_compiled_by_numba(text: str) -> bool:
 
 
 def can_be_exchanged(root: Path, mutation: Mutation) -> bool:
-    """Whether a mutation can be put into a process that runs."""
+    """Return whether a mutation can be put into a process that runs."""
     text = (root / mutation.file).read_text(encoding="utf-8")
     changed = changed_functions(text, mutation.mutate(text), mutation.file)
     return bool(changed) and not is_compiled_by_numba(text)
 
 
 def live_functions(package: str) -> Functions:
-    """All functions of the package that there are, by file, first line and name."""
+    """Return all functions of the package that there are, by file, first line and name."""
     found: Functions = {}
     for thing in gc.get_objects():
         if isinstance(thing, FunctionType) and f"/{package}/" in thing.__code__.co_filename:

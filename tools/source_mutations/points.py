@@ -55,7 +55,7 @@ class Mutation:
     operator: str
 
     def mutate(self, text: str) -> str:
-        """The text of the file with the mutation."""
+        """Return the text of the file with the mutation."""
         lines = text.splitlines(keepends=True)
         lines[self.line - 1] = self.mutated_line(lines[self.line - 1])
         return "".join(lines)
@@ -68,12 +68,12 @@ class Mutation:
 
 
 def source_files(root: Path, packages: tuple[str, ...] = PACKAGES, package: str = "wmma_emu") -> list[Path]:
-    """All Python files of the packages, in order of their names."""
+    """Return all Python files of the packages, in order of their names."""
     return sorted(path for name in packages for path in (root / package / name).rglob("*.py"))
 
 
 def mutations_of(root: Path, files: list[Path]) -> list[Mutation]:
-    """Everything that can be mutated in the files, in order."""
+    """Return everything that can be mutated in the files, in order."""
     return sorted(
         mutation
         for path in files
@@ -82,7 +82,7 @@ def mutations_of(root: Path, files: list[Path]) -> list[Mutation]:
 
 
 def draw(root: Path, mutations: list[Mutation], count: int, seed: int) -> list[Mutation]:
-    """Some that compile, each as likely as any other one; of one line only one."""
+    """Return some that compile, each as likely as any other one; of one line only one."""
     drawn: dict[tuple[str, int], Mutation] = {}
     for mutation in random.Random(seed).sample(mutations, len(mutations)):
         if len(drawn) == count:
@@ -94,7 +94,7 @@ def draw(root: Path, mutations: list[Mutation], count: int, seed: int) -> list[M
 
 
 def mutations_in(text: str, file: str) -> list[Mutation]:
-    """Everything that can be mutated in one file."""
+    """Return everything that can be mutated in one file."""
     tokens = [t for t in tokenize.generate_tokens(io.StringIO(text).readline) if t.type in (tokenize.OP, tokenize.NAME)]
     finder = _Finder(text, file, tokens)
     finder.visit(ast.parse(text))
@@ -121,7 +121,7 @@ class _Finder(ast.NodeVisitor):
             self.found.append(Mutation(self.file, line, column, old, new, operator))
 
     def column(self, line: int, byte: int) -> int:
-        """Columns of nodes count bytes, and those of tokens characters."""
+        """Convert the column of a node, in bytes, to a token's, in characters."""
         return len(self.lines[line - 1].encode()[:byte].decode())
 
     def start(self, node: ast.AST) -> tuple[int, int]:
@@ -131,7 +131,7 @@ class _Finder(ast.NodeVisitor):
         return node.end_lineno, self.column(node.end_lineno, node.end_col_offset)  # type: ignore[attr-defined]
 
     def between(self, left: ast.AST, right: ast.AST, old: str, new: str, operator: str) -> None:
-        """Mutate the operator that stands between two operands."""
+        """Mutate the operator between two operands."""
         first = old.split()[0]
         for token in self.tokens:
             if self.end(left) <= token.start < self.start(right) and token.string in (first, old + "="):
@@ -250,16 +250,16 @@ class _Finder(ast.NodeVisitor):
             self.generic_visit(node)
 
     def visit_arg(self, node: ast.arg) -> None:
-        """An annotation."""
+        """Skip an annotation."""
 
     def visit_Raise(self, node: ast.Raise) -> None:
-        """What an error says."""
+        """Skip the message of an error."""
 
     def visit_Assert(self, node: ast.Assert) -> None:
-        """What cannot be otherwise."""
+        """Skip code that has no alternative."""
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
-        """A text."""
+        """Skip a string."""
 
 
 def _is_text(node: ast.expr) -> bool:

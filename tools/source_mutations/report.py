@@ -26,7 +26,7 @@ def lines_of(path: Path) -> list[dict[str, Any]]:
 
 
 def confirmed(row: dict[str, Any]) -> dict[str, Any]:
-    """A row of a fork as it is, unless the test that failed does not tell the mutant from the original alone."""
+    """Return a row of a fork unchanged, unless the failed test does not distinguish the mutant from the original."""
     alone = (row.get("again", "caught"), row.get("without", "survived"))
     if row["outcome"] == "caught" and alone != ("caught", "survived"):
         return row | {"outcome": "survived", "not_confirmed": row["test"]}
@@ -34,7 +34,7 @@ def confirmed(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def caught_first(rows: list[dict[str, Any]]) -> dict[Mutation, dict[str, Any]]:
-    """One row for each mutation: where one run caught it, that one; else the last one."""
+    """Return one row for each mutation: where one run caught it, that one; else the last one."""
     found: dict[Mutation, dict[str, Any]] = {}
     for row in map(confirmed, rows):
         mutation = Mutation(**row["mutation"])
@@ -44,13 +44,13 @@ def caught_first(rows: list[dict[str, Any]]) -> dict[Mutation, dict[str, Any]]:
 
 
 def both_lines(copy: Path, mutation: Mutation) -> tuple[str, str]:
-    """The line before and after, without what it is indented by."""
+    """Return the line before and after, without what it is indented by."""
     line = (copy / mutation.file).read_text(encoding="utf-8").splitlines()[mutation.line - 1]
     return line.strip(), mutation.mutated_line(line).strip()
 
 
 def table_of(copy: Path, drawn: list[Mutation], first: dict[Mutation, Any], after: dict[Mutation, Any]) -> list[Any]:
-    """A row for each mutation, as the report has it."""
+    """Return a row of the report for each mutation."""
     reasons, rows = equivalents(), []
     for mutation in drawn:
         before, behind = both_lines(copy, mutation)
@@ -111,7 +111,7 @@ def _code(text: str) -> str:
 
 
 def page_of(told: dict[str, Any], json_name: str) -> str:
-    """The page: the text beside it in page.md, the numbers, and the rows of which something is to be said."""
+    """Return the page: the text of page.md, the numbers, and the rows that need a comment."""
     rows = told["rows"]
     text = Path(__file__).with_name("page.md").read_text(encoding="utf-8")
     parts = {

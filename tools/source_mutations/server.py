@@ -36,7 +36,7 @@ _Job = tuple[Mutation, list[tuple[str, float]], int]
 
 
 class Server:
-    """Runs jobs after the collection, in place of the tests.
+    """A plugin that runs jobs after the collection, instead of the tests.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ class Server:
     def work(
         self, mutation: Mutation, tests: list[tuple[str, float]], items: dict[str, Any], functions: mutant.Functions
     ) -> None:
-        """Judge one mutant, and write its row."""
+        """Run one mutant, and write its row."""
         start = time.perf_counter()
         known = [(items[name], seconds) for name, seconds in tests if name in items]
         row = {"mutation": asdict(mutation), **self.judge(mutation, known, functions)}
@@ -89,14 +89,14 @@ class Server:
             file.write(json.dumps(row) + "\n")
 
     def with_cases(self, tests: list[tuple[str, float]], count: int, items: dict[str, Any]) -> list[tuple[str, float]]:
-        """Behind the tests that execute the line put further cases of them."""
+        """Append further cases of the tests that execute the line."""
         recorded = {name for name, _ in tests}
         functions = {name.partition("[")[0] for name, _ in tests[:count] if "[" in name}
         more = [name for name in items if name not in recorded and name.partition("[")[0] in functions]
         return [*tests[:count], *((name, 1.0) for name in more), *tests[count:]]
 
     def judge(self, mutation: Mutation, tests: list[Any], functions: mutant.Functions) -> dict[str, Any]:
-        """The outcome: caught or survived."""
+        """Return the outcome: caught or survived."""
         if not tests:
             return {"outcome": "survived", "ran": 0, "of": 0}
         row = self.fork(mutation, tests, functions)
@@ -183,7 +183,7 @@ def _watch(process: int, reader: int) -> dict[str, Any]:
 
 
 def main(arguments: list[str]) -> int:
-    """JOBS ROWS BUDGET WORKERS PATH...: run the jobs of a file of JSON over the tests at the paths."""
+    """Run the jobs of a JSON file over the tests at the paths; arguments: JOBS ROWS BUDGET WORKERS PATH..."""
     jobs_file, rows, budget, workers, *paths = arguments
     jobs = [
         (Mutation(**job["mutation"]), [(name, seconds) for name, seconds in job["tests"]], job["of_line"])

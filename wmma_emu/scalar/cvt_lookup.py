@@ -23,8 +23,8 @@ def lookup_cvt(instruction: str, arch: object = "sm_90") -> CvtForm:
     >>> lookup_cvt("cvt.rn.satfinite.e4m3x2.f32", "sm_80")
     Traceback (most recent call last):
         ...
-    wmma_emu.errors.UnsupportedInstructionError: sm_80 has no 'cvt.rn.satfinite.e4m3x2.f32'; the first chip that has
-    it is sm_89. Nearest on sm_80: cvt.rn.satfinite.f16x2.f32, cvt.rn.satfinite.bf16x2.f32, cvt.rn.satfinite.f16.f32
+    wmma_emu.errors.UnsupportedInstructionError: sm_80 has no 'cvt.rn.satfinite.e4m3x2.f32'; the first chip that
+    supports it is sm_89. Nearest on sm_80: cvt.rn.satfinite.f16x2.f32, cvt.rn.satfinite.bf16x2.f32, cvt.rn.satfinite.f16.f32
     """
     chip = _chip(arch)
     target, source, modifiers = _parse(instruction, chip)

@@ -247,5 +247,5 @@ def test_an_accessor_and_a_recursive_template_are_one_finding_at_the_lines_that_
 
 
 def test_what_meets_itself_lacks_something_anywhere_before_it():
-    assert [place for place in range(6) if gap_of(3, 3, []).has(place)] == [0, 1, 2, 3]
-    assert [place for place in range(6) if gap_of(3, 3, [range(2, 5)]).has(place)] == [0, 1, 2, 3]
+    assert [pc for pc in range(6) if gap_of(3, 3, []).contains(pc)] == [0, 1, 2, 3]
+    assert [pc for pc in range(6) if gap_of(3, 3, [range(2, 5)]).contains(pc)] == [0, 1, 2, 3]
