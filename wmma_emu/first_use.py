@@ -28,10 +28,10 @@ def on_first_use(
     >>> get, names = on_first_use("wmma_emu", ["Format", "formats"], {"formats.spec": ("Format",)})
     >>> get("Format"), get("formats").__name__, names()
     (<class 'wmma_emu.formats.spec.Format'>, 'wmma_emu.formats', ['Format', 'formats'])
-    >>> get("Fromat")
+    >>> get("absent")
     Traceback (most recent call last):
         ...
-    AttributeError: module 'wmma_emu' has no attribute 'Fromat'
+    AttributeError: module 'wmma_emu' has no attribute 'absent'
     """
     home_of = {name: module for module, names in homes.items() for name in names}
 

@@ -33,10 +33,10 @@ def renamed_names(
     >>> with warnings.catch_warnings(action="ignore"):
     ...     get("Kernel")
     <class 'wmma_emu.kernels.launch.PythonKernel'>
-    >>> get("Kernels")
+    >>> get("absent")
     Traceback (most recent call last):
         ...
-    AttributeError: module 'wmma_emu.kernels' has no attribute 'Kernels'
+    AttributeError: module 'wmma_emu.kernels' has no attribute 'absent'
     """
 
     def get(name: str) -> object:

@@ -4,6 +4,7 @@
 import copy
 import pickle
 import re
+import warnings
 from pathlib import Path
 
 import ml_dtypes
@@ -312,7 +313,8 @@ def test_what_is_done_to_the_array_object_of_x_is_not_done_to_the_fragment():
     frag = wmma.fragment(wmma.accumulator, 16, 16, 16, wmma.float32)
     wmma.fill_fragment(frag, 1)
     x = frag.x
-    x.shape = (32, 8)
+    with warnings.catch_warnings(action="ignore", category=DeprecationWarning):  # NumPy 2.5 deprecates it
+        x.shape = (32, 8)
     x.flags.writeable = False
     wmma.fill_fragment(frag, 2)
     frag.x[3] *= 2
