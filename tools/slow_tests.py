@@ -16,6 +16,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterable
+from functools import partial
 from multiprocessing.pool import ThreadPool
 from pathlib import Path
 from typing import NamedTuple
@@ -82,17 +83,21 @@ def collect() -> list[str]:
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
 
 
-def run(line: Run) -> Run:
+def run(line: Run, revision: str) -> Run:
     """Run the slow tests of a file."""
     command = [sys.executable, "-m", "pytest", "-q", "-m", SLOW, line.file]
     process = subprocess.Popen(command, cwd=ROOT)
     _, status, used = os.wait4(process.pid, 0)  # the processor's seconds of this process and of those that it started
     process.returncode = os.waitstatus_to_exitcode(status)
-    git = ["git", "rev-parse", "--short", "HEAD"]
-    revision = subprocess.run(git, cwd=ROOT, capture_output=True, text=True).stdout.strip() or "-"
     ended = {0: "passed", 5: "none"}.get(process.returncode, "failed")
     seconds = f"{used.ru_utime + used.ru_stime:.0f}"
     return Run(line.file, line.tests, seconds, time.strftime("%Y-%m-%d"), revision, ended)
+
+
+def head() -> str:
+    """Return the revision of this clone, "-" in a folder that is not one."""
+    git = ["git", "rev-parse", "--short", "HEAD"]
+    return subprocess.run(git, cwd=ROOT, capture_output=True, text=True).stdout.strip() or "-"
 
 
 def main(arguments: list[str]) -> int:
@@ -101,6 +106,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("files", nargs="*", metavar="FILE")
     parser.add_argument("--list", action="store_true", help="bring the list up to date, and run nothing")
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="run the tests of N files at a time")
+    parser.add_argument("--revision", help="the revision to note; that of the clone if it is not given")
     parser.add_argument("--fit", type=float, metavar="SECONDS", help="print the files that take so long together")
     asked = parser.parse_args(arguments)
     runs = read(NOTES.read_text(encoding="utf-8")) if NOTES.exists() else {}
@@ -116,7 +122,7 @@ def main(arguments: list[str]) -> int:
         parser.error(f"no slow tests are listed of {', '.join(missing)}; --list brings the list up to date")
     lines = [runs[x] for x in asked.files or sorted(runs, key=lambda x: runs[x].day)]
     with ThreadPool(asked.jobs) as pool:
-        for line in pool.imap_unordered(run, lines):
+        for line in pool.imap_unordered(partial(run, revision=asked.revision or head()), lines):
             runs[line.file] = line
             NOTES.write_text(written(runs.values()), encoding="utf-8")
     return int(any(x.ended == "failed" for x in runs.values()))

@@ -92,7 +92,7 @@ def test_a_draw_with_the_same_seed_is_the_same_and_every_drawn_mutant_compiles()
 
 def test_code_of_functions_can_be_exchanged_and_what_runs_at_import_cannot():
     text = "LIMIT = 3\n\ndef f(x=1):\n    return lambda y: y + 1\n"
-    inside = Mutation("f.py", 4, 14, "+", "-", "arithmetic").mutate(text)
+    inside = Mutation("f.py", 4, 23, "+", "-", "arithmetic").mutate(text)
     assert [old.co_name for old, _ in mutant.changed_functions(text, inside, "f.py")] == ["f", "<lambda>"]
     for line, column, old in ((1, 8, "3"), (3, 8, "1")):
         outside = Mutation("f.py", line, column, old, "7", "constant").mutate(text)
