@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """The cost of a launch's checks: the ratio of its times with all checks and without, and bytes kept per byte.
 
-Launches with and without alternate; each round gives a ratio. Time is that of the process on all its cores, so that who
-else uses them matters less. Memory is what is resident at the most, of two processes
-that differ in the checks alone. Run as a module it makes one launch, for that.
+Launches with and without alternate; each round gives a ratio. Time is the process's time on all cores, so that
+other processes affect it less. Memory is the peak resident size of two processes that differ in the checks alone. Run
+as a module, this file makes one launch, for those processes.
 """
 
 import datetime

@@ -125,4 +125,4 @@ MEMORY_KERNELS = {
     "local memory": _kernel(_LOCAL, 512, 128, 516),
 }
 """By name. Atomics meet in 4 MiB, a byte for each of the four million threads; the table is the head of
-what is written."""
+the output."""

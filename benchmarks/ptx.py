@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """How long real kernels take from their PTX: Triton's matmul and flash attention, the interpreter, the parser.
 
-The interpreter's rate is that of all thread-instructions in the time that the matrix products leave: `BoundInstruction
+The interpreter's rate counts all thread-instructions in the time that the matrix products leave: `BoundInstruction
 .execute` is timed within the same launches, and its time subtracted.
 """
 

@@ -3,9 +3,10 @@
 
     python -m tools.changed_tests [--list] [options of pytest]
 
-A package's tests are its docstrings and the folder of its name in ``tests``. They are run again when a file of theirs
-changed, or one of what they import, through however many packages, or ``pyproject.toml``, ``tests/conftest.py`` or
-``tests/data``. Tests of pages, tools and the whole tree, which read files by their names, are run every time.
+A package's tests are its docstrings and the folder of its name in ``tests``. They are run again when one of their
+files changed, or a file that they import, through any number of packages, or ``pyproject.toml``,
+``tests/conftest.py`` or ``tests/data``. Tests of pages, tools and the whole tree, which read files by their names, are
+run every time.
 What was green is noted in ``.pytest_cache/green.json``.
 """
 

@@ -6,9 +6,9 @@
 The two builds have other folders, permissions, times of files, time zones, languages and orders of sets; a
 build depends neither on the clock nor on a repository, so every `python -m build` gives the same bytes. Then
 `twine check --strict` and `check-wheel-contents`; the wheel in a fresh environment, with the commands of
-`_USES`; and the sdist, unpacked and installed in another one, with the tests of `_TESTS`. It needs the
-dependency group `release`, and an index for NumPy, ml_dtypes and the tests' libraries. ``--out`` keeps what was
-built.
+`_USES`; and the sdist, unpacked and installed in another environment, with the tests of `_TESTS`. It needs the
+dependency group `release`, and an index for NumPy, ml_dtypes and the tests' libraries. ``--out`` keeps
+the wheel and the sdist.
 """
 
 import argparse

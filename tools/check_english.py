@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from tools.english import docstrings, lints
 from tools.english.comments import PATTERNS, other_passages
-from tools.english.phrases import COMPILED, NAMES
+from tools.english.phrases import COMPILED, QUOTED
 from tools.english.prose import Flat, Passage, passages
 from tools.english.spelling import american
 
@@ -70,8 +70,9 @@ def _phrases(passage: Passage, name: str) -> list[Fault]:
     """Find phrases, spellings and long sentences; of two that overlap the first counts, or the longer."""
     flat = passage.flat()
     text = flat.text
-    for words in NAMES:
-        text = text.replace(words, "x" * len(words))
+    for quoted in QUOTED:
+        if name.startswith(quoted.where):
+            text = text.replace(quoted.words, "x" * len(quoted.words))
     found = [
         (match.start(), match.end(), compiled.phrase.write)
         for compiled in COMPILED

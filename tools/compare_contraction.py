@@ -4,7 +4,7 @@
     python -m tools.compare_contraction FILE.ptx FOLDER ... --targets sm_80 sm_90a --releases 12.9 13.0
 
 Every sum that leaves its rounding open is a site: the machine code has an addition for it, or a fused multiply-add. The
-tool counts the sites on which rules and machine code agree, those of which the machine code has nothing (removed, or
+tool counts the sites on which rules and machine code agree, those that the machine code does not have (removed, or
 merged into another instruction of a packed pair), and prints each one on which they differ. PTX for an
 architecture-specific target, such as sm_90a, is assembled for that chip alone.
 """

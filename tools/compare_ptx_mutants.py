@@ -149,7 +149,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             lines = mutant.text.splitlines()
             print(f"{mutant.name}, {mutant.kernel}, line {line}: {reason}: {lines[line - 1].strip() if line else ''}")
     print(
-        f"ptxas {ptxas.version}: seed {given.seed}, {len(texts)} texts, {drawn} mutants, {taken} taken here, "
+        f"ptxas {ptxas.version}: seed {given.seed}, {len(texts)} sources, {drawn} mutants, {taken} taken here, "
         f"{wrong} of them refused by ptxas"
     )
     return 1 if wrong else 0

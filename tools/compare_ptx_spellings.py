@@ -3,8 +3,8 @@
 
 python -m tools.compare_ptx_spellings --seed 0 --orders 8 --operands 8 [--ptxas PATH] [--write FILE]
 
-Takes the statements of `STATEMENTS`, brings their modifiers into other orders, and puts other operands in the place of
-theirs. Prints each disagreement; exit status 1 if there is one. ``--write`` records ptxas's judgements for the tests.
+Takes the statements of `STATEMENTS`, brings their modifiers into other orders, and replaces their operands by
+others. Prints each disagreement; exit status 1 if there is one. ``--write`` records ptxas's judgements for the tests.
 """
 
 import argparse

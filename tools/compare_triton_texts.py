@@ -61,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     scripts = [x for x in sorted(folder.rglob("*.py")) if x.name[0].isdigit()]
     wanted = [x for x in scripts if not given.only or any(y in str(x) for y in given.only)]
     rows = [_in_a_process(x, given) for x in wanted]
-    print(f"{sum(x['equal'] for x in rows)} of {sum(x['texts'] for x in rows)} texts are equal")
+    print(f"{sum(x['equal'] for x in rows)} of {sum(x['texts'] for x in rows)} PTX sources are equal")
     return int(any(x["texts"] != x["equal"] for x in rows))
 
 

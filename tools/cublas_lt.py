@@ -48,7 +48,7 @@ def multiply(
 
     A is (M, K), B comes as its columns, (N, K), both bytes of e4m3. cublasLt multiplies matrices stored by columns, so
     it is given B and A as its A and B, and computes the transpose. Scales of 1 x 128 are stored k by k, those of
-    128 x 128 line by line. ``modes`` are of A and B.
+    128 x 128 line by line. ``modes`` are the scaling modes of A and B.
     """
     import torch
 

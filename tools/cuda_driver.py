@@ -232,7 +232,7 @@ def compile_cubins(sources: dict[str, str], folder: Path, target: str) -> list[b
 
 
 def versions() -> dict[str, str]:
-    """Return the versions that affect bits besides the chip: of the driver and the toolkit's compiler."""
+    """Return the versions that affect bits in addition to the chip: of the driver and the toolkit's compiler."""
     found = {"driver": driver_version(), "cuda": "unknown"}
     nvcc = _output(find_nvcc(), "--version")
     if match := re.search(r"release ([\d.]+), V([\d.]+)", nvcc):

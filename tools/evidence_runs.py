@@ -7,7 +7,7 @@ The runs, by the names that `wmma_emu.evidence.Run` takes:
 
 - ``assembled``: mnemonics that ptxas accepts for a chip and whose machine code was read (tests/instructions/data);
 - ``campaign``: those of the cross-check's report (docs/evidence);
-- ``recordings``: those of the published dot products, and every other that is made of the same machine instructions;
+- ``recordings``: those of the published dot products, and every other that consists of the same machine instructions;
 - ``literature``: those that the public model MMA-Sim lists, with the same machine instructions likewise;
 - ``conversions``, ``approximations``, ``bank conflicts``, ``wmma fragments``, ``wmma satfinite``, ``wgmma operands``,
   ``atomics``, ``scaled products``, ``cublas``, ``torchao``: names in the files of tests/data and of tests/quantise, and

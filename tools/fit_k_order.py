@@ -5,7 +5,7 @@
 
 Tried on the first rows, then on all: a plain loop; main loops with a partial tile first; 2 to 64 ranges of k, multiples
 of several lengths, their sums stored in float32 or in D's format, added in several orders; promotion to float32 after
-1, 2, 4, ... instructions. Candidates that come to the same are tried once. Exit status 1 if a product has no fit.
+1, 2, 4, ... instructions. Equal candidates are tried once. Exit status 1 if a product has no fit.
 """
 
 import argparse

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Launches as folders, so that a kernel compiled in one place can be recorded on a GPU in another, and compared here.
+"""Launches as folders, so that a kernel compiled on one machine can be recorded on another, and compared later.
 
     python -m tools.launch_bundles record BUNDLES OUT       # on a machine with a GPU: the driver compiles and launches
     python -m tools.launch_bundles compare BUNDLES OUT      # anywhere: compare the emulator with the recording

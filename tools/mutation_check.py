@@ -3,7 +3,7 @@
 
 python -m tools.mutation_check [--runs 20] [--examples 200] [--only NAME] [--report FILE] [--processes 2]
 
-A run is what a user writes: a Hypothesis test over ``strategies.operands(ins)`` that compares bits. Each has another
+A run is a test like a user's: a Hypothesis test over ``strategies.operands(ins)`` that compares bits. Each has another
 seed of Hypothesis, and no database.
 """
 
@@ -97,7 +97,7 @@ MUTANTS = (
 
 
 def examples_until_caught(mutant: Mutant, run: int, examples: int = EXAMPLES) -> int | None:
-    """How many examples one run needs; None if it does not see the mutant."""
+    """Return the number of examples that one run needs; None if it does not see the mutant."""
     ins, mutated = mutant.bind(), mutant.mutate()
     tried = 0
     caught: int | None = None
@@ -122,7 +122,7 @@ def examples_until_caught(mutant: Mutant, run: int, examples: int = EXAMPLES) ->
 
 
 def engines_compared(mutant: Mutant) -> int:
-    """How many elements of D the fast engine and the reference engine give alike: every one of all families."""
+    """Check that the fast and the reference engine agree on matrices of all families; return the number of elements."""
     mutated, count = mutant.mutate(), 0
     for _, _, A, B, C in generators.matrices(mutated):
         fast = mutated(A, B, C)

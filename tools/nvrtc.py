@@ -82,7 +82,7 @@ def _folders() -> Iterator[Path]:
 
 
 def versions() -> dict[str, str]:
-    """Return the versions that affect bits besides the chip, as `tools.cuda_driver.versions`."""
+    """Return the versions that affect bits in addition to the chip, as `tools.cuda_driver.versions`."""
     from cuda.bindings import nvrtc
 
     status, major, minor = nvrtc.nvrtcVersion()

@@ -28,7 +28,7 @@ SEEDS, OUTPUTS = 5, 2000
 
 
 class Subject(NamedTuple):
-    """A representative of the instructions that one model serves."""
+    """A representative of the instructions that one model describes."""
 
     name: str
     mnemonic: str

@@ -51,7 +51,7 @@ class Model(NamedTuple):
 
 
 class Error(NamedTuple):
-    """What is different: fields of the model, or the rule that zeros have no exponent.
+    """The altered part: fields of the model, or the rule that zeros have no exponent.
 
     ``alteration`` is what `altered_arithmetic` calls it.
     """
@@ -164,7 +164,7 @@ def _reversed(operands: Operands) -> Operands:
 
 
 def _row_of_b(b: Bits, k: int, indices: Any) -> Bits:
-    """What the k-th element of each row of A meets: (..., 1, n), or (..., m, n) where A is sparse."""
+    """Return the factors of the k-th element of each row of A: (..., 1, n), or (..., m, n) where A is sparse."""
     if indices is None:
         return b[..., k, None, :]
     at = np.broadcast_to(indices[..., k, None], (*np.broadcast_shapes(indices.shape[:-2], b.shape[:-2]),

@@ -27,7 +27,7 @@ from wmma_emu.testing import examine
 
 
 class Row(NamedTuple):
-    """A representative of all instructions that one model serves with the same formats and k."""
+    """A representative of all instructions that one model describes with the same formats and k."""
 
     mnemonic: str
     arch: str
@@ -75,11 +75,11 @@ def compared(row: Row, ins: we.BoundInstruction, f: Callable[..., Any]) -> dict[
 
 
 def on_the_gpu(rows: list[Row]) -> Iterator[dict[str, Any]]:
-    """Examine the GPU at hand, instruction after instruction."""
+    """Examine the local GPU, instruction after instruction."""
     for row in rows:
         ins = row.bound()
         if ins.model.lowering != "native" and ins.model != we.instruction(row.mnemonic, arch=row.arch).model:
-            continue  # another compiler's sequence than the one at hand
+            continue  # another compiler's sequence than the local one
         yield compared(row, ins, partial(we.gpu.multiply, ins))
 
 
@@ -115,7 +115,7 @@ def summary(results: list[dict[str, Any]]) -> str:
 def main(arguments: list[str]) -> int:
     """Probe, print, write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--gpu", action="store_true", help="probe the GPU at hand instead of the emulator")
+    parser.add_argument("--gpu", action="store_true", help="probe the local GPU instead of the emulator")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--page", type=Path)
     parser.add_argument("--processes", type=int, default=2)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Record how many cycles ldmatrix and stmatrix take at addresses that conflict in banks, and at such that do not.
+"""Record how many cycles ldmatrix and stmatrix take at addresses that conflict in banks, and at others.
 
     python -m tools.record_bank_conflicts --out tests/data/sm90_bank_conflicts.npz
 
-Sixteen warps of one block execute an instruction 256 times each at the same 32 addresses, so that the memory is what
-they wait for; the cycles between two barriers, divided by the number of instructions, are recorded, of several tries
+Sixteen warps of one block execute an instruction 256 times each at the same 32 addresses, so that they wait
+for the memory; the cycles between two barriers, divided by the number of instructions, are recorded, of several tries
 the least. Keys are the forms of the table: float32, a number for each pattern of `patterns`. They are durations: no two
 recordings are equal to the last bit.
 """

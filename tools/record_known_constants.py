@@ -84,7 +84,7 @@ def main(argv: list[str] | None = None) -> int:
     save(given.out, {name: case._replace(left=case.recorded()) for name, case in found.items()})
     add_source(
         given.out, gpu="NVIDIA H200", driver=driver_version(), date=datetime.date.today().isoformat(),
-        generator="tools/record_known_constants.py, texts of the file; PTX compiled by the driver",
+        generator="tools/record_known_constants.py, sources of the file; PTX compiled by the driver",
         contents="case|text, case|in|array, case|out|array: functions of constants, ties, scaled products",
     )  # fmt: skip
     return 0

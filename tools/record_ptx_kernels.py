@@ -3,10 +3,9 @@
 
     python -m tools.record_ptx_kernels --out tests/data/sm90_ptx_kernels.npz [--compare OTHER.npz] [--only NAME ...]
 
-The driver compiles the texts, every case is launched twice, and both launches must agree. Inputs are drawn again from
-the seed; only outputs are stored, of large ones a hash and some rows. The SHA-256 of each text is stored with them, so
-that a text that changed is recorded again. Run it under compute-sanitizer to see that the kernels have no bugs of their
-own.
+The driver compiles the sources, every case is launched twice, and both launches must agree. Inputs are drawn again from
+the seed; only outputs are stored, of large ones a hash and some rows. Each source's SHA-256 is stored with them, so
+that a changed source is recorded again. Run it under compute-sanitizer to see that the kernels have no bugs.
 """
 
 import ctypes

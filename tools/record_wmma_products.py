@@ -3,7 +3,7 @@
 
     python -m tools.record_wmma_products --out tests/data/sm90_wmma_products.npz [--compare OTHER.npz]
 
-Only D is stored, as matrices; A, B and C are drawn again from the seed, and `tools.wmma_products` says how they lie in
+Only D is stored, as matrices; A, B and C are drawn again from the seed, and `tools.wmma_products` gives their layout in
 memory. Keys:
 
 - ``product|MNEMONIC``: D patterns (tiles, rows, columns), the tiles of all families one after another;

@@ -28,8 +28,8 @@ zeros, subnormals, ones, largest numbers among ordinary ones. tiny: products and
 subnormal results. cancel: a few magnitudes of both signs. ties: terms at the last bits that are kept. edges: a tie of
 the output, or a last place of the subnormals (even tiles), and single bits around the last that an aligned sum keeps.
 zeros: mostly zeros of both signs; the even tiles have products that are all -0. zero_times_huge: zeros meet huge
-numbers beside small terms. raw: uniform bits. extremes: the largest products, cancelling, beside a large c; in odd
-tiles products around the last place of the smallest numbers beside a small subnormal c."""
+numbers next to small terms. raw: uniform bits. extremes: the largest products, cancelling, with a large c; in odd
+tiles products around the last place of the smallest numbers with a small subnormal c."""
 
 INTEGER_FAMILIES = ("normal", "limits", "raw")
 """normal: any elements, a moderate c. limits: extreme elements, c near the ends of its range. raw: uniform bits."""

@@ -144,7 +144,7 @@ def read_registers(path: str | Path) -> Iterator[Case]:
     """Read register recordings: those of `tools.record_registers`, or ones that hold their inputs.
 
     The latter have keys ``instruction|family|A`` (B, C, D; E is metadata), names without their prefix, sparse ones
-    with ``#sel0`` behind, and arrays [tile, register, lane]; of `wgmma` [tile, warp, register, lane], and B as the
+    followed by ``#sel0``, and arrays [tile, register, lane]; of `wgmma` [tile, warp, register, lane], and B as the
     bytes of rows [n][k].
 
     Raises

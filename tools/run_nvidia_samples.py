@@ -3,7 +3,7 @@
 
     python -m tools.run_nvidia_samples --cuda-samples DIR --cutlass DIR [--only REGEX] [--keep DIR] [--gpu]
 
-Each source is compiled with nvcc to PTX as it is, but for the numbers of tiles of the samples, which are made smaller
+Each source is compiled with nvcc to PTX as it is, except for the numbers of tiles of the samples, which are smaller
 in a copy. A kernel fails if its result is further from NumPy's in float64 than its arithmetic explains, or if the
 emulator finds anything in it that is not known of the source. Either tree may be left out. With --gpu each runs on the
 GPU too, and has to give the same bits.

@@ -3,7 +3,7 @@
 
     python -m tools.run_workflow [--wheel wheels/wmma_emu-0.2.0-py3-none-any.whl] [--event push]
 
-The page's files are written into an empty folder with a wheel of this clone, a virtual environment takes the place of
+The page's files are written into an empty folder with a wheel of this clone, a virtual environment replaces
 the runner's Python, and each ``run:`` is given to bash. Steps with ``uses:`` are the code host's: they are named, and
 not run.
 """

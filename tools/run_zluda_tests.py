@@ -3,10 +3,10 @@
 
     python -m tools.run_zluda_tests CHECKOUT [--only REGEX] [--ptxas PATH]
 
-CHECKOUT is a checkout of https://github.com/vosen/ZLUDA (MIT or Apache-2.0). Its folder `ptx/src/test/spirv_run` has a
-text for each test, and in `mod.rs` the input, the output and the shape of the launch, as macros; they are read by the
-rules of Rust's literals. A test passes if the output array has the expected bytes. Where one fails, ptxas is asked
-whether it takes the text, if there is one; tests without values pass if their text can be read.
+CHECKOUT is a checkout of https://github.com/vosen/ZLUDA (MIT or Apache-2.0). Its folder `ptx/src/test/spirv_run` has
+PTX for each test, and in `mod.rs` the input, the output and the shape of the launch, as macros; they are read by the
+rules of Rust's literals. A test passes if the output array has the expected bytes. If a test with PTX fails,
+ptxas decides whether the PTX is valid; tests without values pass if their PTX can be parsed.
 """
 
 import argparse

@@ -4,7 +4,7 @@
     python -m tools.sample_dot_products recorded_dot_products.npz [--rows 200] [--out tests/data/...npz]
 
 The first rows of every array, as patterns of the formats themselves; arrays that are equal on several GPUs are stored
-once. The licence of the recordings, ``recorded_dot_products.LICENCE`` beside the full file, is copied along.
+once. The licence of the recordings, ``recorded_dot_products.LICENCE`` next to the full file, is copied along.
 """
 
 import argparse

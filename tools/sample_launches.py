@@ -47,8 +47,8 @@ class Launch(NamedTuple):
     shared : int
         Bytes of dynamic shared memory.
     draw : function
-        From a Generator and the kernel's parameters to the arguments, the output among them, what it should hold in
-        float64 or integers, and how far from it it may be.
+        From a Generator and the kernel's parameters to the arguments, the output among them, its expected values in
+        float64 or integers, and the tolerance.
     mangled : str
         Part of the mangled name that distinguishes instances of a template.
     known : str

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Open the pages of the built documentation in Chromium, as a phone and as a desktop do, and say what is wrong.
 
-A page may not be higher than `HIGHEST` on a phone, may break no rule of axe-core in either theme, may write nothing to
-the console, and may ask for nothing but files of the site. The site is served from below a path of its own, as
-`https://host/project/` is, by a server of this process; some pages are read from their files too. Words that readers
-type into the search have to find the page that is meant.
+A page must not be higher than `HIGHEST` on a phone, break a rule of axe-core in either theme, write to the console, or
+request files outside the site. A server of this process publishes the site below a path, like
+`https://host/project/`; some pages are read from their files too. Words that readers type into the search have to find
+the page that is meant.
 
 Needs the group `browser` of pyproject.toml and a Chromium: ``pip install --group browser``.
 """
@@ -32,7 +32,7 @@ OPTIONS = (
     "--disable-component-update", "--disable-sync",
 )  # fmt: skip
 SITE = "project"
-"""The path below which the site is served."""
+"""The path of the site on its server."""
 
 KINDS = ("files/", "reference/instructions/", "reference/findings/")
 """Folders whose pages are all made in the same way."""
@@ -97,14 +97,14 @@ class _Quiet(http.server.SimpleHTTPRequestHandler):
 
 
 def served(root: Path) -> http.server.ThreadingHTTPServer:
-    """Serve a folder below `SITE` on a free port of this machine; ``shutdown()`` ends it."""
+    """Publish a folder below `SITE` on a free port of this machine; ``shutdown()`` ends it."""
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(_Quiet, directory=str(root)))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     return server
 
 
 def address_of(server: http.server.ThreadingHTTPServer) -> str:
-    """Return the address of the site that a server serves."""
+    """Return the address of a server's site."""
     return f"http://127.0.0.1:{server.server_port}/{SITE}/"
 
 

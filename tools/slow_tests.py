@@ -4,9 +4,9 @@
     python -m tools.slow_tests [FILE ...]        these files, or all, those that ran longest ago first
     python -m tools.slow_tests --jobs 8          the same, eight files at a time
     python -m tools.slow_tests --list            bring the list up to date with the files that have slow tests
-    python -m tools.slow_tests --fit SECONDS     print the files that take so many seconds of a processor together
+    python -m tools.slow_tests --fit SECONDS     print the files that take at most SECONDS of a processor together
 
-The seconds are those of a processor, of the tests and of what they start: on a busy machine they stay what they are.
+The seconds are processor time of the tests and of their child processes, which a busy machine does not change.
 """
 
 import argparse
@@ -57,13 +57,13 @@ def written(runs: Iterable[Run]) -> str:
 
 
 def counted(nodes: Iterable[str], before: dict[str, Run]) -> dict[str, Run]:
-    """Make the list anew of the names of all slow tests, with the runs that files had before."""
+    """Update the list from the names of all slow tests, with the runs that files had before."""
     counts = Counter(node.partition("::")[0] for node in nodes if "::" in node)
     return {x: before.get(x, Run(x, ""))._replace(tests=str(count)) for x, count in counts.items()}
 
 
 def fitting(runs: Iterable[Run], seconds: float) -> list[str]:
-    """Choose the quickest files, as many as fit; one that did not pass, or never ran, is none of them.
+    """Choose the quickest files, as many as fit, without those that did not pass or never ran.
 
     >>> runs = [Run(x, "1", y, "2026-11-27", "abc", "passed") for x, y in (("a", "50"), ("b", "8"), ("c", "9"))]
     >>> fitting(runs, 20)

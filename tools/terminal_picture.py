@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Make a picture of a terminal: python -m tools.terminal_picture examples/first_hour docs/_static/caught-race.svg.
 
-The commands are those of ``session.sh`` in the folder, one on a line. They run one after another in a copy of the
-folder, each in a pseudo-terminal of 100 columns, and what they write is what the picture shows. It needs no font of
+The commands are read from ``session.sh`` in the folder, one on a line. They run one after another in a copy of the
+folder, each in a pseudo-terminal of 100 columns, and the picture shows their output. It needs no font of
 the network.
 """
 
@@ -101,7 +101,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("output", type=Path)
-    parser.add_argument("--title", default="pytest names the race in gemm.cu, and passes when it is mended")
+    parser.add_argument("--title", default="pytest names the race in gemm.cu, and passes when it is fixed")
     options = parser.parse_args()
     text = session(options.folder)
     lines = text.count("\n")

@@ -85,7 +85,7 @@ def _on_the_cpu() -> Any:
 
 
 def _drawn(function: Any, args: Any, named: dict[str, Any]) -> Any:
-    """Draw numbers, or of more than anybody looks at here none: pages of zeros that nobody touches are no memory."""
+    """Draw numbers; a tensor of more than `_LARGE` elements is zeros, whose untouched pages take no memory."""
     import torch
 
     shape = function(*args, **{**named, "device": "meta"})

@@ -4,7 +4,7 @@
     python -m tools.wgmma_probe_cases [--gpu] [--all-n]
 
 Without ``--gpu`` the emulator answers its own cases. With it the GPU does: the command prints every case whose D is
-another one, and where the GPU read instead; and what it does with descriptors that the emulator refuses, if `execute`
+different, and where the GPU read instead; and what it does with descriptors that the emulator refuses, if `execute`
 lets them pass.
 
 B is probed with rows of A that have a single 1, in column k: so row k of D is row k of B. A is probed with columns of

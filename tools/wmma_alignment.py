@@ -92,7 +92,7 @@ def summary(answers: dict[str, NDArray[np.int8]]) -> str:
     counts = [sum(int(x[i] == EQUAL) for x in answers.values()) for i in range(len(OFFSETS))]
     different = sum(int((x == DIFFERENT).sum()) for x in answers.values())
     worked = ", ".join(f"{n} at {offset}" for n, offset in zip(counts, OFFSETS, strict=True))
-    return f"loads of {len(answers)} fragments so many bytes off: {worked} gave the same, {different} something else"
+    return f"loads of {len(answers)} fragments, by misalignment: {worked} gave the same, {different} something else"
 
 
 def start_process(cubin: Path) -> Callable[[Sequence[str]], Iterator[str]]:

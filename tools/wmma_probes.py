@@ -62,7 +62,7 @@ def tf32_patterns() -> NDArray[np.uint32]:
 
 
 def record_tf32(run: Run) -> NDArray[np.uint32]:
-    """Return what `wmma::__float_to_tf32` makes of the patterns."""
+    """Return the results of `wmma::__float_to_tf32` for the patterns."""
     patterns = tf32_patterns()
     return run("float_to_tf32", (patterns,), patterns.shape, "u4", blocks=patterns.size // 256, threads=256)
 

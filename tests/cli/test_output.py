@@ -76,7 +76,7 @@ def test_lists_as_text_may_be_text_files(run, here):
 def test_what_cannot_be_written_is_said_before_anything_is_computed(run, here, command, monkeypatch):
     for module, name in (("layout", "selections_of"), ("explain", "explain"), ("schedule", "schedule_of")):
         monkeypatch.setattr(f"wmma_emu.cli.{module}.{name}", None)
-    assert "nowhere does not exist; create it first" in run(*COMMANDS[command], "-o", "nowhere/x").err
+    assert "missing does not exist; create it first" in run(*COMMANDS[command], "-o", "missing/x").err
     assert "a directory; name a file in it" in run(*COMMANDS[command], "-o", ".").err
     assert "; add --format svg" in run(*COMMANDS[command], "--json", "-o", "x.svg").err
 

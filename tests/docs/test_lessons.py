@@ -50,7 +50,7 @@ WRONG = {
         ],
         "ex3": [
             ("answer_3 = (4, 2, 8)", "A[1][17]"),
-            ("answer_3 = (4, 3, 9)", "the lowest one is asked for"),
+            ("answer_3 = (4, 3, 9)", "the question is about the lowest one"),
             ("answer_3 = 4", "expected: (lane, register, bit)"),
             ("answer_3 = (4, 3)", "expected: (lane, register, bit)"),
         ],
@@ -78,7 +78,7 @@ WRONG = {
             ("answer_2 = 136", "multiples of 16"),
             ("answer_2 = 176", "there is a smaller distance"),
             ("answer_2 = 112", "rows would overlap"),
-            ("answer_2 = (144, 1)", "expected: a whole number of bytes"),
+            ("answer_2 = (144, 1)", "expected: an integer number of bytes"),
         ],
         "ex3": [
             ("def add_bias(c, bias): c.x[:] += bias[c.coords[:, 0, 1]][:, None]", "wrong on v100"),
@@ -295,7 +295,7 @@ def test_the_links_of_a_lesson_lead_somewhere(name):
                 assert (ROOT / "docs/lessons" / target).exists(), target
 
 
-def test_all_lessons_have_the_same_judge():
+def test_all_lessons_check_answers_with_the_same_cell():
     assert len({source(next(c for c in cells(name) if c["id"] == "judge")) for name in NAMES}) == 1
 
 
@@ -422,7 +422,7 @@ def test_the_first_cell_takes_a_folder_of_the_packages_name_for_no_package(monke
 
 
 def test_the_first_cell_says_what_to_do_where_nothing_can_be_installed_from(monkeypatch, tmp_path):
-    with pytest.raises(ModuleNotFoundError, match="Upload the wheel beside this notebook"):
+    with pytest.raises(ModuleNotFoundError, match="Upload the wheel next to this notebook"):
         _setup("1-fragments", monkeypatch, tmp_path)
 
 

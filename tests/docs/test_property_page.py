@@ -59,24 +59,24 @@ def test_the_test_of_the_page_finds_both_mistakes_and_passes_without_them(folder
     assert re.search(r"^\s*\[\d+, \d+\]\s+0x00000000  0\.0 ", found, re.MULTILINE)
     assert "tiles=[<mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32: " in found and "x_scales=array(" in found
 
-    source = mended(source, "mend: the tail")
+    source = mended(source, "fix: the tail")
     (folder / "fp8_linear.py").write_text(source, encoding="utf-8")
     out = pytest_in(folder)
     assert "1 failed" in out
     assert re.search(r"^ulps: .*1", failure(out), re.MULTILINE)
     for line in ("index", "ulps: 1: 1", "x_scales=array([1.5014954"):
-        assert line in shown("output: the tail mended")
+        assert line in shown("output: the tail fixed")
 
-    source = mended(source, "mend: the scales")
+    source = mended(source, "fix: the scales")
     (folder / "fp8_linear.py").write_text(source, encoding="utf-8")
-    assert shown("output: both mended").strip() in pytest_in(folder)
+    assert shown("output: both fixed").strip() in pytest_in(folder)
 
 
 def test_the_failures_that_the_page_shows_follow_from_its_numbers():
     """The shrunk examples of the page, put in by hand, give the messages of the page."""
     for marker, mend, a, scales in (
         ("output: as written", "", 0.125, (1, 1)),
-        ("output: the tail mended", "mend: the tail", 0.1875, (1.5014954, 1.7070312)),
+        ("output: the tail fixed", "fix: the tail", 0.1875, (1.5014954, 1.7070312)),
     ):
         source = shown("file: fp8_linear.py")
         names = {}

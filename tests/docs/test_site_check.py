@@ -32,10 +32,10 @@ def test_nothing_is_wrong_with_a_site_that_is_right(tmp_path):
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        ('<a href="nowhere.html">x</a>', "there is no nowhere.html"),
+        ('<a href="missing.html">x</a>', "there is no missing.html"),
         ("<a href='a/page.html#there'>x</a>", "there is no anchor a/page.html#there"),
         ('<a href="#there">x</a>', "there is no anchor #there"),
-        ('<a href="../beside.html">x</a>', "there is no ../beside.html"),
+        ('<a href="../outside.html">x</a>', "there is no ../outside.html"),
         ('<a href="a/page.html"></a>', "a link has no text: a/page.html"),
         ('<a class="x"\nhref="a/page.html"><span> &nbsp;\n</span></a>', "a link has no text: a/page.html"),
         ('<a href="a/page.html"><svg viewBox="0 0 9 9"></svg></a>', "a link has no text: a/page.html"),

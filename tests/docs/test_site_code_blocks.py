@@ -36,7 +36,7 @@ TESTS = {
 _GPU = "needs an NVIDIA GPU; tests/gpu run the same with one"
 _SAMPLES = "needs NVIDIA's samples, which are not ours to copy; tools/run_nvidia_samples.py runs them"
 _INSTALLS = "installs packages"
-_PTXAS = "needs ptxas, and PTX texts of others; the rows that came of it are in tests/ptx/program/test_fusions.py"
+_PTXAS = "needs ptxas, and PTX of other projects; its results are rows of tests/ptx/program/test_fusions.py"
 _EXAMPLE = "tests/docs/test_translation.py: it is the kernel of the example, which tests/examples run"
 
 NOT_RUN = {
@@ -61,11 +61,11 @@ NOT_RUN = {
     ("docs/how-to/install.md", ". .venv/bin/activate"): _INSTALLS,
     ("docs/how-to/install.md", "pip install"): _INSTALLS,
     ("docs/how-to/install.md", "nvcc -ptx"): "nvcc is not everywhere; tests/ptx/cuda runs it where it is",
-    ("docs/how-to/install.md", "wmma-emu ptx explain kernel.ptx"): "the file is what the block above it makes",
+    ("docs/how-to/install.md", "wmma-emu ptx explain kernel.ptx"): "the block above it makes the file",
     ("docs/how-to/live-with-findings.md", "pytest "): "tests/ptx/launch/test_pytest_files.py runs the same options",
     ("docs/how-to/live-with-findings.md", "name: kernels"): "runs on a code host",
-    ("docs/how-to/live-with-findings.md", "python -c"): "AT_HAND runs it, for the commands behind it",
-    ("docs/how-to/test-a-kernel-without-a-gpu.md", "python -c"): "AT_HAND runs it, for the commands behind it",
+    ("docs/how-to/live-with-findings.md", "python -c"): "AT_HAND runs it, for the commands after it",
+    ("docs/how-to/test-a-kernel-without-a-gpu.md", "python -c"): "AT_HAND runs it, for the commands after it",
     ("docs/how-to/install.md", 'eval "$(wmma-emu completion'): "tests/cli/test_completion.py runs the scripts",
     ("docs/how-to/install.md", "wmma-emu completion fish"): "tests/cli/test_completion.py runs the scripts",
     ("docs/how-to/record-vectors.md", "OUT=out bash tools/on_gpu.sh"): _GPU,
@@ -103,7 +103,7 @@ RECORDED = {
     "docs/evidence/findings-before-and-after-2026-11-23.md": "what two revisions printed on that day",
     "docs/evidence/first-hour-2026-11-23.md": "what two revisions printed on that day",
 }
-"""Pages of evidence whose blocks are what was printed, with the reason why nothing runs them."""
+"""Pages of evidence whose blocks are recorded output, with the reason why nothing runs them."""
 
 DIRECTIVES = {"container", "eval-rst", "glossary", "include", "raw", "toctree"}
 """Blocks that are for Sphinx: ``{toctree}``."""
@@ -215,12 +215,12 @@ def _begin(page, name, folder):
 
 
 def _sums(folder):
-    """What docs/how-to/test-a-kernel-without-a-gpu.md has at hand: its kernel, and four rows to sum."""
+    """Make the files of docs/how-to/test-a-kernel-without-a-gpu.md: its kernel, and four rows to sum."""
     _begin("docs/how-to/test-a-kernel-without-a-gpu.md", "row_sum.cu", folder)
 
 
 def _turned(folder):
-    """What docs/how-to/live-with-findings.md has at hand: its kernel, an array, and a baseline that knows its race."""
+    """Make the files of docs/how-to/live-with-findings.md: its kernel, an array, and a baseline with its race."""
     _begin("docs/how-to/live-with-findings.md", "turned.cu", folder)
     x = np.load(folder / "x.npy")
     module = we.ptx.Module.from_file(folder / "turned.cu", findings="report")

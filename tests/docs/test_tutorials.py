@@ -46,7 +46,7 @@ def changed(source, marker):
 
 
 def with_bits(tests):
-    lines = "".join(line[1:] for line in shown("mend: the bits").splitlines(keepends=True))
+    lines = "".join(line[1:] for line in shown("fix: the bits").splitlines(keepends=True))
     head, blank, body = tests.partition("\n\n\n")
     return f"{head}\n{lines}{blank[1:]}{body}\n\n{shown('more: test_linear.py')}"
 
@@ -57,11 +57,11 @@ def said(tmp_path):
     pytest.importorskip("nvidia", reason="NVRTC is not installed")
     kernel, tests = shown("file: linear.cu"), shown("file: test_linear.py")
     steps = {"race": (kernel, tests)}
-    kernel = changed(kernel, "mend: the barrier")
+    kernel = changed(kernel, "fix: the barrier")
     steps["with the barrier"] = (kernel, tests)
-    tests = changed(tests, "mend: the sizes")
+    tests = changed(tests, "fix: the sizes")
     steps["sizes"] = (kernel, tests)
-    halves, kernel = kernel, changed(kernel, "mend: the loop")
+    halves, kernel = kernel, changed(kernel, "fix: the loop")
     steps["with the loop"] = (kernel, tests)
     tests = with_bits(tests)
     steps["with the bits"] = (kernel, tests)

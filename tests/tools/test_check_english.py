@@ -3,14 +3,17 @@
 
 import ast
 import json
+from pathlib import Path
 
 import pytest
 
 from tools.check_english import faults_of, main
 from tools.english import docstrings, lints
-from tools.english.phrases import COMPILED, PHRASES
+from tools.english.phrases import COMPILED, PHRASES, QUOTED
 from tools.english.prose import passages
 from tools.english.spelling import american
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize("compiled", COMPILED, ids=lambda compiled: compiled.phrase.bad)
@@ -65,6 +68,29 @@ def test_comments_and_strings_of_other_languages_are_checked(tmp_path):
     assert _faults(tmp_path, "# this is no chip\necho $# x\n", "x.sh") == [(1, "is no")]
 
 
+def test_quoted_words_are_left_out_in_their_files_alone(tmp_path):
+    text = '"""Questions: who has a lane?"""\n'
+    assert _faults(tmp_path, text, "tests/browser/test_explorer_questions.py") == []
+    assert _faults(tmp_path, text, "tests/browser/test_x.py") == [(1, "who")]
+
+
+@pytest.mark.parametrize("quoted", QUOTED, ids=lambda quoted: quoted.words)
+def test_each_quotation_is_found_by_a_rule_and_is_in_its_files(quoted):
+    assert any(c.pattern.search(quoted.words) for c in COMPILED) or american(quoted.words)
+    assert not quoted.where or quoted.words in (ROOT / quoted.where).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "right", ["See see-who-loads-what.svg.", "The last place of the sum.", "Lanes that are not a warp."]
+)
+def test_right_english_that_resembles_a_fault_is_left_out(right):
+    assert [c.phrase.bad for c in COMPILED if c.pattern.search(right)] == []
+
+
+def test_an_import_on_a_line_of_a_string_makes_it_code(tmp_path):
+    assert _faults(tmp_path, 'X = "import wmma_emu as we\\n\\nwe.product is no chip"\n') == []
+
+
 def test_names_of_tests_are_read_as_sentences(tmp_path):
     text = "def test_the_name_is_no_chip():\n    pass\n"
     assert _faults(tmp_path, text, "tests/test_x.py") == [(1, "is no")]
@@ -95,6 +121,7 @@ def test_a_docstring_of_a_function_begins_with_a_verb(source, found):
 def test_american_spellings_are_found_and_identifiers_are_not():
     assert [word for _, word, _ in american("The color of a quantized neighbor.")] == ["color", "quantized", "neighbor"]
     assert american("color-scheme, x.quantize(), the size of a center-line") == []
+    assert american("color : bool") == []
 
 
 def test_other_lints_find_their_words():

@@ -154,8 +154,8 @@ def test_the_page_of_findings_has_verdicts_and_says_what_a_fill_changes(tmp_path
     assert status == 1 and "not assessed: ours__unwritten: uninitialised" in capsys.readouterr().out
     rows = [json.loads(x) for x in results.read_text().splitlines()]
     assert {x["bundle"]: x["differ"] for x in rows} == {"ours__unwritten": ["ones", 1], "ours__written": []}
-    status, text = page({"ours__un*": {"uninitialised": "true: nobody writes the register"}})
-    assert status == 0 and "true: nobody writes the register |" in text
+    status, text = page({"ours__un*": {"uninitialised": "true: no thread writes the register"}})
+    assert status == 0 and "true: no thread writes the register |" in text
     assert "2 launches of 2 kernels of 1 repositories: 1 without an error, 1 with errors\nthat are true, 0 with" in text
     assert "4 comparisons; 0 differ without\na report of an uninitialised value" in text
     assert page({"ours__unwritten": {"uninitialised": "false: it is"}})[1].count("0 with errors\nthat are true, 1 with")

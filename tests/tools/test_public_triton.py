@@ -101,18 +101,18 @@ def checkout(tmp_path, monkeypatch):
 
 def test_a_module_is_imported_without_what_its_packages_import(checkout):
     given = {"public_things.helpers": {"two": lambda: 2}}
-    repository = Repository("someone/things", "0" * 40, "MIT", "src", ("nowhere_to_be_found",), given)
+    repository = Repository("owner/things", "0" * 40, "MIT", "src", ("nowhere_to_be_found",), given)
     assert repository.module(checkout, "public_things.ops.scale").VALUE == 3
 
 
 def test_a_script_is_read_up_to_its_launches(checkout):
-    repository = Repository("someone/things", "0" * 40, "MIT", "src", until="\n\nlaunch_much(")
+    repository = Repository("owner/things", "0" * 40, "MIT", "src", until="\n\nlaunch_much(")
     assert repository.module(checkout, "script").VALUE == 5
 
 
 def test_a_missing_checkout_is_named_with_its_revision(tmp_path):
-    with pytest.raises(OSError, match=r"check out https://github.com/someone/things at 0{40}"):
-        Repository("someone/things", "0" * 40, "MIT").module(tmp_path, "anything")
+    with pytest.raises(OSError, match=r"check out https://github.com/owner/things at 0{40}"):
+        Repository("owner/things", "0" * 40, "MIT").module(tmp_path, "anything")
 
 
 def test_a_launch_of_host_code_is_captured_as_triton_specialises_it():

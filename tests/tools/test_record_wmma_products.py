@@ -225,7 +225,7 @@ def test_a_rejected_load_ends_a_process_and_the_next_one_continues():
     assert [answers[x].tolist() for x in (keys[0], keys[1], keys[-1])] == [[1] * 5, refused, refused]
     assert len(starts) == 3
     assert wmma_alignment.summary(answers) == (
-        "loads of 102 fragments so many bytes off: 102 at 16, 102 at 8, 100 at 4, 100 at 2, 100 at 1 gave the same, "
+        "loads of 102 fragments, by misalignment: 102 at 16, 102 at 8, 100 at 4, 100 at 2, 100 at 1 gave the same, "
         "0 something else"
     )
 

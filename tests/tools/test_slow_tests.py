@@ -8,7 +8,7 @@ from tools import slow_tests as tool
 PASSED = tool.Run("tests/a.py", "2", "30", "2026-11-27", "abc1234", "passed")
 
 
-def test_a_list_made_anew_keeps_the_runs_of_files_that_still_have_slow_tests():
+def test_a_renewed_list_keeps_the_runs_of_files_that_still_have_slow_tests():
     nodes = ["tests/a.py::test_x[1]", "tests/a.py::test_x[2]", "tests/a.py::test_y", "tests/b.py::test_z", "", "4"]
     runs = tool.counted(nodes, {"tests/a.py": PASSED, "tests/gone.py": PASSED})
     assert runs == {"tests/a.py": PASSED._replace(tests="3"), "tests/b.py": tool.Run("tests/b.py", "1")}

@@ -22,7 +22,9 @@ _DOCTEST = re.compile(r"^[ ]*>>> .*?(?=^[ ]*$|\Z)", re.M | re.S)
 _UNDERLINE = re.compile(r"^[ ]*-{3,}[ ]*$", re.M)
 _COMMENT_IS_NO_PROSE = re.compile(r"#!|#\s*(?:SPDX|noqa|type:|fmt:|pragma|mypy:|ruff:|%%)")
 _CODE_IN_STRING = re.compile(
-    r";\s*$|^\s*(?:def|import|from|class|return|for|if|#include|#define|\.visible)\b.*[:;(<]", re.M
+    r";\s*$|^import [\w.]+(?: as \w+)?$|"
+    r"^\s*(?:def|import|from|class|return|for|if|#include|#define|\.visible)\b.*[:;(<]",
+    re.M,
 )
 
 

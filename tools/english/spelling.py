@@ -34,7 +34,7 @@ QUOTED = (
 )
 """Titles, words of other programs, and words that readers type into a search."""
 
-_COMPILED = [(re.compile(rf"(?<![.-]){pattern}(?![-(])", re.IGNORECASE), british) for pattern, british in SPELLINGS]
+_COMPILED = [(re.compile(rf"(?<![.-]){pattern}(?![-(]| : )", re.IGNORECASE), british) for pattern, british in SPELLINGS]
 
 
 def american(text: str) -> list[tuple[int, str, str]]:

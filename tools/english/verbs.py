@@ -6,8 +6,8 @@ VERBS = frozenset(
     abort accept access accumulate add adjust advance align allocate allow analyse annotate answer append apply
     approximate arrange arrive ask assemble assert assign associate attach await begin bind blank block book bound
     branch break bring broadcast build bundle cache calculate call cancel carry cast change check choose clamp
-    classify clean clear clip close collapse collect colour combine compare compile complete compose compress compute
-    concatenate configure confirm connect construct consume continue convert copy correct count create crop
+    classify clean clear clip clone close collapse collect colour combine compare compile complete compose compress
+    compute concatenate configure confirm connect construct consume continue convert copy correct count create crop
     cross-check cut decide declare decode decompose decompress decrement deduce deduplicate define delay delete
     deliver demangle dequantise derive describe deserialise detach detect determine diagnose disable disassemble
     discard dispatch display distinguish distribute divide document download drain draw drive drop dump duplicate edit

@@ -7,9 +7,9 @@ python -m tools.source_mutations together WORK [PATH ...]
 python -m tools.source_mutations table WORK --json FILE --page FILE [--after FILE]
 
 WORK is a folder outside the repository; what is committed is cloned into it. `record` runs the quick suite once, and
-writes down which test executes which line. `run` draws mutations and runs the tests of each until one fails; what it
-has found it keeps, and begun again it goes on. `together` runs whole paths of the suite with all survivors at once that
-are not judged to be equivalent, and the tests that fail there with each of them. `table` writes the report, with the
+writes down which test executes which line. `run` draws mutations and runs the tests of each until one fails; it keeps
+its results, and continues when it is started again. `together` runs whole paths of the suite with all survivors at once
+that are not listed as equivalent, and the tests that fail there with each of them. `table` writes the report, with the
 judgements in tools/source_mutations/equivalents.json.
 """
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """A plugin of pytest: runs the tests whose names are in a file, in that order, and writes down which fail.
 
-SOURCE_MUTATIONS_CHOSEN names a folder: `chosen.json` has the names, all tests if it is not there; `failed.jsonl` is
-written.
+SOURCE_MUTATIONS_CHOSEN names a folder: `chosen.json` has the names, all tests if the file does not exist;
+`failed.jsonl` is written.
 """
 
 import json

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """A mutation written into a copy of the repository, and separate processes that run its tests.
 
-For code that runs at import, for what numba compiles, and for mutants that survived as copies of a process.
+For code that runs at import, for functions that numba compiles, and for mutants that survived as copies of a process.
 """
 
 import json
@@ -107,7 +107,7 @@ def run(root: Path, tests: list[str], numba: bool = False, paths: tuple[str, ...
 def failures(
     root: Path, tests: list[str], numba: bool = False, paths: tuple[str, ...] = (), options: tuple[str, ...] = ()
 ) -> list[dict[str, Any]]:
-    """Run tests, or whole paths, in a process of their own: all that fail."""
+    """Run tests, or whole paths, in a separate process; return those that fail."""
     with tempfile.TemporaryDirectory(prefix="mutant-") as scratch:
         if not paths:
             Path(scratch, "chosen.json").write_text(json.dumps(tests), encoding="utf-8")
@@ -128,10 +128,10 @@ def failures(
             os.killpg(process.pid, signal.SIGKILL)
             process.communicate()
             return [{"test": "; ".join(files[:3]), "message": f"timed out after {_LONGEST:.0f} s"}]
-        if process.returncode in (0, 5):  # 5: none was chosen
+        if process.returncode in (0, 5):  # 5: no test was chosen
             return []
         failed = Path(scratch, "failed.jsonl")
         if failed.exists():
             return [json.loads(line) for line in failed.read_text(encoding="utf-8").splitlines()]
-        # It ended of itself, by a signal say.
+        # It ended without a report, for example by a signal.
         return [{"test": "; ".join((paths or files)[:3]), "message": f"the process died: {text.strip()[-200:]}"}]

@@ -2,7 +2,7 @@
 """Where the source of the package can be mutated, one token of one line at a time, and a random draw of such places.
 
 Operators of comparisons, arithmetic and bits, `and` and `or`, `not`, signs, numbers, True and False, bare conditions,
-`min` and `max`, `break` and `continue`. Left alone: strings and all that is within f-strings, annotations, decorators,
+`min` and `max`, `break` and `continue`. Left alone: strings and the contents of f-strings, annotations, decorators,
 what is raised, asserts, `__all__`, overloads, and what only type checkers read.
 """
 

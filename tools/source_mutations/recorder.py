@@ -2,8 +2,8 @@
 """A plugin of pytest: writes down which lines of the package each test executes, and how long it takes.
 
 The variable SOURCE_MUTATIONS_MAP names the folder of two files: a database of `coverage` whose contexts are the names
-of tests, and a line of JSON for each test. Cases of one test function are alike: those after SOURCE_MUTATIONS_SECONDS
-of it are left out.
+of tests, and a line of JSON for each test. Cases of one test function execute much the same lines:
+those after SOURCE_MUTATIONS_SECONDS of it are left out.
 """
 
 import json

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """A plugin of pytest that collects the suite once, and runs tests of mutants in copies of its process.
 
-Each mutant is a fork: the mutation is put into the functions that are there, the caches are cleared, and tests run
+Each mutant is a fork: the mutation is put into the existing functions, the caches are cleared, and tests run
 until one fails. That test alone is run twice more: in a fork with the mutation, where it has to fail again, and in one
 without, where it has to pass.
 """

@@ -108,7 +108,7 @@ def parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
 
 
 def _near_command(word: str) -> str:
-    """Name the command nearest to a word, or to a synonym of a command; list all commands if none is near."""
+    """Name the command nearest to a word, or to a synonym of a command; list all commands if no word is near."""
     others = [" ".join(COMMAND_WORDS[x]) for x in nearest(word, COMMAND_WORDS, cutoff=0.8)]
     near = question(others, show=str) or did_you_mean(word, COMMANDS)
     return f"{near} {_ALL}" if near else f"; the commands are {', '.join(COMMANDS)}"

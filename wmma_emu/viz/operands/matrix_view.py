@@ -74,8 +74,8 @@ def draw_matrix(
     -------
     Picture
         Every cell is a group of the class ``cell`` with its row, column, lane, index (of the element in ``x``) and
-        register as ``data-`` attributes, all of the cell's first element, and its number of rows or columns if more
-        than 1: elements that share a register are one cell if they are adjacent in the matrix.
+        register as ``data-`` attributes, all of the cell's first element. Elements that share a register are one cell
+        if they are adjacent in the matrix; the cell's number of rows or columns is an attribute, too, if more than 1.
 
     Raises
     ------

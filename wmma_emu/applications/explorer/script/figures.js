@@ -125,7 +125,7 @@ function cell_lines({ layout, register }, cell, span) {
   return lines;
 }
 
-/** The width of a line with its margins, in letters of its kind: no letter in use is wider. */
+/** The width of a line with its margins, in characters of its kind: no character in use is wider. */
 const text_room = ([text, kind]) => Math.ceil(text.length * { main: 7.4, less: 6.2 }[kind]) + 6;
 
 function matrix_cell(operand, entry, cell, x, y, width, height, { tall, wide }) {

@@ -96,7 +96,7 @@ function handout_figure(entry, operands) {
   return { wide: whole[0] > 1.15 * whole[1], svg: `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${whole.join(" ")}" role="img" aria-label="Which lane holds which element of ${Object.keys(operands).join(", ")} of ${escape_html(entry.short)}">${body}</svg>` };
 }
 
-/** The operands by letters: C and D together if their layouts are equal. */
+/** The operands by name: C and D together if their layouts are equal. */
 function distinct_operands(operands) {
   const same = operands.C && operands.C.layout === operands.D.layout;
   return Object.entries(operands).filter(([letter]) => !same || letter !== "C").map(([letter, x]) => [same && letter === "D" ? "C, D" : letter, x]);

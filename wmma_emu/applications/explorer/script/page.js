@@ -124,7 +124,7 @@ function start() {
   });
 }
 
-// The numbers behind the pictures, for users' scripts and for tests.
+// The numbers that the pictures show, for users' scripts and for tests.
 globalThis.explorer = { DATA, ENTRIES, BY_NAME, CHIP_BY_NAME, operands_of, search, find_entries, named_otherwise, entry_named, read_question, EMPTY_WORDS, EXAMPLES, tensor_places, tensor_thread, tensor_columns, TENSOR_LOADS, machine_of, atoms_of, tile_place, tile_holders, tile_value, CHIPS, now, Misread, address_of, plans_for, metadata_place, formulas_of, source_of, page_path,
   state: () => ({ ...now, chip: now.chip.name, entry: now.entry.name }), marked: () => Object.fromEntries(Object.entries(maps).map(([x, map]) => [x, map.lit])) };
 start();
