@@ -18,7 +18,7 @@ _SILENCE, _FINDINGS = "wmma_emu_silence", "kernel_findings"
 _OPTION = "--kernel-findings"
 _MARKERS = {
     f"{_SILENCE}(kind, line, reason)":
-        "findings of one kind at one line (of the PTX, or 'file.cu:16') that are correct as they are",
+        "findings of one kind at one line (of the PTX, or 'file.cu:16') that are acceptable",
     f"{_FINDINGS}(*rules)":
         f"the actions for findings of kernels, as with {_OPTION}: 'warn:race', 'off:race of equal bytes'",
 }  # fmt: skip

@@ -240,7 +240,7 @@ def table(shares: dict[tuple[str, str], float]) -> str:
     lines = [
         BEGIN,
         "",
-        f"Each share is measured on {large(DOT_PRODUCTS)} dot products, over all input generators.",
+        f"Each number is the share of dot products that differ, of {large(DOT_PRODUCTS)} over all input generators.",
         "",
     ]
     lines += ["| planted error | " + " | ".join(x.name for x in MODELS) + " |", "|---" * (len(MODELS) + 1) + "|"]

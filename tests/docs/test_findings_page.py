@@ -41,7 +41,7 @@ def test_the_page_begins_with_the_report_of_a_race_and_explains_what_is_in_it():
     assert not re.findall("^(error|race): ", PAGE, re.MULTILINE)
     (finding,) = launch_of("race").findings
     head = PAGE.partition("\n## ")[0]
-    assert f"`{finding.count} times`" in head and f"line {finding.line} is a line of the PTX" in head
+    assert f"`{finding.count} times`" in head and f"`line {finding.line} of the PTX`" in head
     assert f"{finding.count} times" in str(finding) and f"line {finding.line} of the PTX" in str(finding)
 
 

@@ -197,7 +197,7 @@ def require_inside(memory: NDArray[np.uint8], addresses: Ints, fmt: Format, desc
         raise OutOfBoundsError(
             f"element (row {row}, k {k}) of {addresses.shape[0]} x {addresses.shape[1]} {fmt} is at address "
             f"{int(addresses[row, k]) >> 3}, and the shared memory has {memory.shape[-1]} bytes; the operand with "
-            f"{descriptor} needs {int(ends.max())}"
+            f"{descriptor} needs {int(ends.max())} bytes"
         )
 
 

@@ -245,7 +245,7 @@ class InstructionDescriptor:
             every = sorted({x for way in ways for x in way.m})
             raise UnsupportedInstructionError(
                 f"no tcgen05.mma of kind::{entry.name} has m = {shorten(self.m)} with n = {shorten(self.n)}; "
-                f"m is {', '.join(str(x) for x in every)}, n at most 256 in steps of 8 or more"
+                f"m must be one of {', '.join(str(x) for x in every)}, and n at most 256, in steps of at least 8"
             )
 
     def _check_options(self, entry: TensorKind) -> None:

@@ -214,7 +214,7 @@ class TensorMemory:
             warn_caller(
                 f"{int(uninitialised.sum())} of {uninitialised.size} words of tensor memory are read although not all "
                 f"of their {bits} bits are initialised, the first at lane {int(lane[first])}, column "
-                f"{int(column[first])}: they read as 0, on a GPU as any value",
+                f"{int(column[first])}: they read as 0 here; on a GPU they may have any value",
                 UnspecifiedBehaviourWarning,
             )
         words: NDArray[np.uint32] = self._words[lane, column] & masks

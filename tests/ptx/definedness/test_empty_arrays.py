@@ -51,13 +51,13 @@ def test_the_finding_of_an_uninitialised_read_names_the_array():
     assert (finding.kind, finding.severity, finding.line, finding.count) == ("uninitialised", "error", 16, 5)
     assert finding.thread == (3, 0, 0)
     assert finding.message == (
-        "the value that is stored to global memory depends on x + 12 bytes (4 bytes), which was never written, and is "
+        "the value that is stored to global memory depends on x + 12 bytes (4 bytes), which was never written; it is "
         "loaded at line 14 of the PTX"
     )
     (sighting,) = finding.sightings
     assert sighting.message.endswith(
         " depends on 4 bytes at 0x7f000001000c of global memory (argument 0 (x) of add_one + 12), which was never "
-        "written, and is loaded at line 14"
+        "written; it is loaded at line 14"
     )
 
 

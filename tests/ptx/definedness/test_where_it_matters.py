@@ -18,7 +18,7 @@ PLANTED = {
         SLOT + GUARD + "@%p1 st.shared.u32 [%rd8], %r0;\nld.shared.u32 %r2, [%rd8];\n"
         "selp.u32 %r2, %r2, 0, %p1;\n" + put("%r2"),
         "st.global.u32",
-        "4 bytes at 0x50 of shared memory (tile + 80), which was never written, and is loaded at line 19",
+        "4 bytes at 0x50 of shared memory (tile + 80), which was never written; it is loaded at line 19",
     ),
     "the upper half of a pair": (
         "mov.b64 %rd9, {%r0, %r9};\nmov.b64 {%r2, %r3}, %rd9;\n" + put("%r3"),

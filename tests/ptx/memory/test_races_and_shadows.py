@@ -35,7 +35,7 @@ def test_uninitialised_bytes_are_read_without_a_finding_and_have_an_origin(space
     assert not wave.found
     origin = wave.memory.reporter.origin(int(undefined.origin.flat[0]))
     tile = " (tile + 8)" if space == "shared" else ""
-    said = f"4 bytes at 0x28 of {space} memory{tile}, which was never written, and is loaded at line 3"
+    said = f"4 bytes at 0x28 of {space} memory{tile}, which was never written; it is loaded at line 3"
     assert plain_text(origin) == said
 
 

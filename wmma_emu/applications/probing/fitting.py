@@ -85,7 +85,7 @@ class Survivors:
     def runners_up(self, count: int = 3) -> str:
         """Return the numbers of errors of the best wrong values."""
         others = sorted((n, str(value)) for value, n in self.wrong.items() if n)
-        return ", ".join(f"{value} in {n}" for n, value in others[:count])
+        return ", ".join(f"{n} with {value}" for n, value in others[:count])
 
 
 @dataclass(slots=True)

@@ -47,7 +47,7 @@ class ProbeLog:
     ) -> None:
         """Record an answer found by elimination: the number of dot products, and one that eliminates another value."""
         wrong = survivors.runners_up()
-        evidence = [f"{survivors.compared} dot products" + (f"; other values are wrong: {wrong}" if wrong else "")]
+        evidence = [f"{survivors.compared} dot products" + (f"; of these, {wrong} would differ" if wrong else "")]
         if not cases:
             evidence = ["these formats have no case that shows it"]
         others = sorted((n, i, value) for i, (value, n) in enumerate(survivors.wrong.items()) if n)

@@ -52,7 +52,7 @@ class Origins:
     >>> origins.is_whole(number).tolist(), origins.padding_class(number).tolist()
     ([True], [0])
     >>> print(plain_text(origins.describe(int(computed(number)[0]), str, MemoryLocation)))
-    4 bytes at 0x40 of shared memory, which was never written, and is loaded at line 57
+    4 bytes at 0x40 of shared memory, which was never written; it is loaded at line 57
     """
 
     def __init__(self) -> None:
@@ -146,7 +146,7 @@ class Origins:
             return f"the value of lane {number}, which does not take part in the shuffle of ", place
         if site.kind == "bytes":
             size = (origin >> _ADDRESS_BITS & (1 << _LENGTH_BITS) - 1) + 1
-            return location(site.space, number, size), ", which was never written, and is loaded at ", place
+            return location(site.space, number, size), ", which was never written; it is loaded at ", place
         if site.kind == "race":
             return location(site.space, number, 1), ", loaded at ", place, " while other threads may store there"
         return ("a value that was never written",)

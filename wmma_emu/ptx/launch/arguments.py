@@ -84,7 +84,8 @@ def read_arguments(
         listed = ", ".join(f"{name} {kind}".lstrip() for name, kind in zip(names, kinds, strict=True)) or "none"
         raise ArgumentError(
             f"{called} takes {len(seen)} argument{'s' * (len(seen) != 1)}, {len(values)} "
-            f"{'was' if len(values) == 1 else 'were'} given; its parameters are {listed}{_advice(types)}"
+            f"{'was' if len(values) == 1 else 'were'} given; its parameter{'' if len(seen) == 1 else 's'} "
+            f"{'is' if len(seen) == 1 else 'are'} {listed}{_advice(types)}"
             f"{_positional(keywords)}"
         )
     out = []

@@ -89,7 +89,7 @@ class LaunchOptions:
         The names of the enabled `CHECKS`, all of them by default; ``()`` disables all, which saves time. Findings that
         end a launch, a trap or a deadlock, are always reported, and accesses out of bounds are never performed.
     silence : collection of Silence
-        Findings of one kind at one line that are correct as they are, each with its reason. Those of a launch are added
+        Findings of one kind at one line that are acceptable, each with its reason. Those of a launch are added
         to those of its module.
     baseline : path or Baseline, optional
         Known findings: they are in ``report.known``, and neither raise nor warn.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Silences: findings of one kind at one line that are correct as they are, with the reason."""
+"""Silences: findings of one kind at one line that are acceptable, with the reason."""
 
 import re
 import warnings
@@ -26,7 +26,7 @@ _PLACE = re.compile(r"(?P<file>.+):(?P<line>[1-9]\d*)\Z", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Silence:
-    """Findings of one kind at one line that are correct as they are.
+    """Findings of one kind at one line that are acceptable.
 
     Parameters
     ----------

@@ -147,7 +147,8 @@ def _named(compiled: CompiledTriton, arguments: Sequence[Any], keywords: dict[st
         count, given = len(compiled.given), len(arguments) + len(compiled.given) - len(rest)
         raise ArgumentError(
             f"{compiled.name} takes {count} argument{'s' * (count != 1)}, {given} {'was' if given == 1 else 'were'} "
-            f"given; its parameters are {listed or 'none'}; constexprs can only be passed by name"
+            f"given; its parameter{' is' if count == 1 else 's are'} {listed or 'none'}; constexprs can only be passed "
+            "by name"
         )
     for name in [x for x in named if x not in compiled.given]:
         require_constant(compiled, name, compiled.constants[names.index(name),], named.pop(name))

@@ -44,8 +44,8 @@ REMEDIES = {
     "at once": Remedy(
         "which of the values remains is undefined",
         "",
-        "let only one thread store there, or combine the values by an atomic operation",
-        "let only one thread store there, or combine the values by an atomic operation",
+        "let only one thread store there, or combine the values with an atomic operation",
+        "let only one thread store there, or combine the values with an atomic operation",
     ),
     "blocks": Remedy(
         "nothing orders the two",
