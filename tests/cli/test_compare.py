@@ -138,7 +138,7 @@ def test_the_tables_of_a_terminal_fit_it(screen, larger, monkeypatch, columns):
      "--output, --engine, --verbose; did you mean --archs?"),
     ("a.npy b.npy --archs a100,A100", "archs names sm_80 twice; sm_80 is Ampere"),
     ("a.npy b.npy --archs ,", "archs is empty; name at least one chip, or leave archs out for all"),
-    ("a.npy b.npy --archs v100 --reference h100", "--reference 'sm_90' is not compared; there is sm_70"),
+    ("a.npy b.npy --archs v100 --reference h100", "--reference 'sm_90' is not compared; the chips are sm_70"),
     ("a.npy b.npy --worst 1.5", "--worst '1.5' is not an integer; legal integers begin at 0"),
     ("a.npy b.npy --worst -1", "--worst -1 is negative; pass 0 or more"),
     ("a.npy b.npy --format svg", "--format 'svg' is not one of text, json, markdown"),

@@ -130,9 +130,9 @@ def test_a_terminal_gets_every_character_of_the_text_in_lines_that_fit(screen, r
      "html"),
     ("a.npy b.npy --row 1 --col 1 --format svg --step 2", "the explanation has no step 2; its steps are 1 to 1"),
     ("a.npy b.npy --row 1 --col 1 --format svg --step 0", "the explanation has no step 0; its steps are 1 to 1"),
-    ("a.npy b.npy --row 1 --col 1 --format html -o x.svg", "x.svg: --format html is written; add --format svg, or give "
-     "the file another name"),
-    ("a.npy b.npy --row 1 --col 1 --json -o x.html", "x.html: --format json is written; add --format html, or give "
+    ("a.npy b.npy --row 1 --col 1 --format html -o x.svg", "x.svg: the output has format html; add --format svg, "
+     "or give the file another name"),
+    ("a.npy b.npy --row 1 --col 1 --json -o x.html", "x.html: the output has format json; add --format html, or give "
      "the file another name"),
     ("a.npy b.npy --row 1 --col 1 --format svg -o a.npy", "a.npy is also an input; name another file to write"),
     ("a.npy b.npy --row 1 --col 1 --lowering x", "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 on sm_90 has no "

@@ -182,7 +182,7 @@ def test_names_of_dtypes_and_of_formats_are_taken_and_no_others():
     ):  # fmt: skip
         assert type(find(from_dtype(name), lambda x: True, settings=ANEW)) is expected
     for code in ("f2", "f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "<f4", "e", "half", "double", "float", "int"):
-        with pytest.raises(UnsupportedInstructionError, match=r"did you mean|pass '(u?int|float)\d+' for that"):
+        with pytest.raises(UnsupportedInstructionError, match=r"did you mean|pass '(u?int|float)\d+' for "):
             find(from_dtype(code), lambda x: True, settings=ANEW)
 
 
@@ -307,7 +307,7 @@ BAD = {
         "did you mean 'float8_e4m3fn'|or 'float8_e4m3fn'",
     ),
     "bytes": (lambda: bit_patterns(b"f16"), UnsupportedInstructionError, "^b'f16' is not a format"),
-    "a type": (lambda: bit_patterns(dict), UnsupportedInstructionError, "^<class 'dict'> is the type of no format"),
+    "a type": (lambda: bit_patterns(dict), UnsupportedInstructionError, "^<class 'dict'> is not the type of a format"),
     "eight bytes or bits": (
         lambda: bit_patterns("f8"),
         UnsupportedInstructionError,
