@@ -384,8 +384,11 @@ def _launched(tokens: Sequence[Token]) -> Iterator[tuple[int, str, Sequence[Toke
                 j -= 1
             if j > 0 and tokens[j - 1].kind == "word":
                 first = j - 1
-                while first >= 3 and tokens[first - 1].text == tokens[first - 2].text == ":":
-                    first -= 3
+                while first >= 2 and tokens[first - 1].text == tokens[first - 2].text == ":":
+                    is_qualified = first >= 3 and tokens[first - 3].kind == "word"
+                    first -= 3 if is_qualified else 2  # a leading :: names the global namespace
+                    if not is_qualified:
+                        break
                 yield first, "".join(x.text for x in tokens[first:j]), tokens[j + 1 : k - 1]
 
 
