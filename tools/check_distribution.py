@@ -27,7 +27,10 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).parents[1]
 
-_CACHES = {"__pycache__", ".git", ".venv", ".ci-venv", "build", "dist", ".mypy_cache", ".ruff_cache", ".pytest_cache"}
+_CACHES = {
+    "__pycache__", ".hypothesis", ".git", ".venv", ".ci-venv", "build", "dist", ".mypy_cache", ".ruff_cache",
+    ".pytest_cache",
+}  # fmt: skip
 _USES = (
     ("wmma-emu", "--version"),
     ("wmma-emu", "show", "m16n8k16.f32.f16.f16.f32"),

@@ -17,7 +17,13 @@ def skip_without_what_it_needs(text):
         pytest.importorskip(library, reason=f"{library} is not installed: it is not a dependency of the tests")
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS)))
+def _param(page):
+    """Return a page as a parameter; a page whose examples compile CUDA is thorough."""
+    compiles = re.search(r"^>>> .*\bfrom_cuda\(", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return pytest.param(page, id=str(page.relative_to(DOCS)), marks=[pytest.mark.thorough] * bool(compiles))
+
+
+@pytest.mark.parametrize("page", map(_param, PAGES))
 def test_the_examples_of_a_page_print_the_output_on_it(page, tmp_path, monkeypatch):
     skip_without_what_it_needs(page.read_text(encoding="utf-8"))
     for name in ("docs", "examples", "tests", "tools"):  # what pages write stays out of the clone

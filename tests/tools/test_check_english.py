@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+pytest.importorskip("proselint")
+pytest.importorskip("codespell_lib")
+
 from tools.check_english import faults_of, main
 from tools.english import docstrings, lints
 from tools.english.phrases import COMPILED, PHRASES, QUOTED
