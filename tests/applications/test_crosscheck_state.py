@@ -104,7 +104,7 @@ def test_ctrl_c_leaves_a_state_and_no_process(tmp_path):
 @pytest.mark.parametrize(
     ("changed", "words"),
     [({"seed": 1}, "seed: 0 in the file, 1 in this call"), ({"count": 21_000}, "counts: "),
-     ({"generators": ["wide"]}, "families: normal in the file, wide in this call"),
+     ({"generators": ["wide"]}, "generators: normal in the file, wide in this call"),
      ({"what": "m16n8k8.f32.f16.f16.f32"}, "instructions: 1: "),
      ({"backend": EmulatedBackend(alter={"fraction_bits": 24})}, "device: emulator, sm_90")],
 )  # fmt: skip

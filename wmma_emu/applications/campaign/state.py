@@ -17,6 +17,9 @@ from wmma_emu.generators import VERSION
 from wmma_emu.version import __version__
 from wmma_emu.warp import BoundInstruction
 
+_SHOWN = {"families": "generators"}
+"""The words of keys in messages; the files keep the keys of older versions."""
+
 _KIND = "wmma_emu campaign"
 _FORM = 3
 """The version of the file's form; another number belongs to another version of the package."""
@@ -77,7 +80,7 @@ def load_state(path: str | Path, identity: dict[str, Any], tasks: Sequence[Task]
     differing = [x for x in identity if found.get(x) != identity[x]]
     if differing:
         what = "; ".join(
-            f"{x}: {shorten(found.get(x), str)} in the file, {shorten(identity[x], str)} in this call"
+            f"{_SHOWN.get(x, x)}: {shorten(found.get(x), str)} in the file, {shorten(identity[x], str)} in this call"
             for x in differing
         )
         raise UnsupportedInstructionError(f"{path} is the state of another campaign ({what}); {start_anew}")
