@@ -5,11 +5,14 @@ import os
 import platform
 import re
 import tempfile
+from pathlib import Path
 
 import pytest
 
 from tests.control_word import LOAD, STORE
 from tests.sweeps import left_out
+
+TESTS = Path(__file__).parent
 
 LATER = re.compile(r"NVRTC|triton|browser|playwright")
 """Reasons to skip a test that do not apply if everything in the extra `test-all` is installed."""
@@ -45,6 +48,16 @@ def pytest_runtest_makereport(item, call):
     if report.skipped and LATER.search(report.longrepr[2]) and not item.get_closest_marker("thorough"):
         report.outcome = "failed"
         report.longrepr = f"{item.nodeid} is skipped, and not marked thorough: {report.longrepr[2]}"
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector):
+    """Fail a test file that cannot be imported: ``--doctest-ignore-import-errors`` is for the package's modules."""
+    report = yield
+    if report.skipped and "unable to import module" in str(report.longrepr) and TESTS in collector.path.parents:
+        report.outcome = "failed"
+        report.longrepr = f"{collector.path} cannot be imported: run python {collector.path}"
     return report
 
 

@@ -21,14 +21,14 @@ from wmma_emu.ptx.program.build import program_of
 from wmma_emu.ptx.program.program import (
     AddressOperand,
     Immediate,
-    Instruction,
+    LabelTarget,
     Operand,
     PairOperand,
     Predicate,
+    PtxInstruction,
     Register,
-    Special,
+    SpecialRegister,
     Symbol,
-    Target,
     VectorOperand,
 )
 
@@ -117,7 +117,7 @@ def forms_of(text: str) -> dict[str, str]:
     return found
 
 
-def _form(instruction: Instruction) -> str:
+def _form(instruction: PtxInstruction) -> str:
     if instruction.mnemonic == "call":
         return "@call"
     if instruction.mnemonic == "brx":
@@ -138,11 +138,11 @@ def _operand(operand: Operand | None) -> str:
             return str(value)
         case Immediate(kind=kind, value=value):
             return f"0f{value:08X}" if kind == "f32" else f"0d{value:016X}"
-        case Special(name=name):
+        case SpecialRegister(name=name):
             return f"%{name}"
         case Symbol(space=space):
             return f"@{space}"
-        case Target():
+        case LabelTarget():
             return "@label"
         case Predicate(register=register, negated=negated):
             return f"{'!' if negated else ''}%{register.type}"

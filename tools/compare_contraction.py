@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from wmma_emu.errors import CompilationError, WmmaEmuError
 from wmma_emu.ptx.launch.assembler import Assembler, find_assemblers
-from wmma_emu.ptx.launch.machine_code import MachineCode, assembled_by
+from wmma_emu.ptx.launch.machine_code import Disassembly, assembled_by
 from wmma_emu.ptx.machine.known_values import evaluate
 from wmma_emu.ptx.program.build import program_of
 from wmma_emu.ptx.program.folding import fold
@@ -93,7 +93,7 @@ def _compared(
                 yield assembler, target, str(error).splitlines()[0]
 
 
-def _sites(module: ModuleProgram, code: MachineCode) -> tuple[Counter[str], list[Site]]:
+def _sites(module: ModuleProgram, code: Disassembly) -> tuple[Counter[str], list[Site]]:
     counts: Counter[str] = Counter()
     differing = []
     for program in module.kernels.values():
@@ -105,7 +105,7 @@ def _sites(module: ModuleProgram, code: MachineCode) -> tuple[Counter[str], list
     return counts, differing
 
 
-def _sites_of(kernel: KernelProgram, code: MachineCode) -> Iterator[tuple[str, Site]]:
+def _sites_of(kernel: KernelProgram, code: Disassembly) -> Iterator[tuple[str, Site]]:
     fused = {x.total for x in choose(kernel)[0]}
     functions = (kernel.name, *(name for name, _, _ in kernel.functions))
     for place, x in enumerate(kernel.instructions):

@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from wmma_emu.families import Operands, Scales, draw, draw_scales, families_of
-from wmma_emu.families.words import random_words
 
 import wmma_emu as we
 from examples.ptx.cases import CASES, SLOW, Case
@@ -25,6 +23,8 @@ from wmma_emu.arithmetic import DotProduct
 from wmma_emu.formats import FORMATS, ROUNDINGS
 from wmma_emu.formats.dtypes import from_bits, to_bits
 from wmma_emu.gemm import PRESETS, Preset
+from wmma_emu.generators import Operands, Scales, draw, draw_scales, generators_of
+from wmma_emu.generators.words import random_words
 from wmma_emu.instructions import ARCHS, Instruction, instructions_of
 from wmma_emu.layouts import metadata_map, scale_map
 from wmma_emu.quantise import BLOCK_FORMATS, SCALE_RULES, quantise
@@ -90,7 +90,7 @@ def _product(row: Instruction, arch: str) -> Sequence[Array]:
 def _multiplied(row: Instruction, product: DotProduct) -> Sequence[Array]:
     """Return the first columns of one tile of each generator; chips of one model share it."""
     tiles = []
-    for family in (x for x in _FAMILIES if x in families_of(row)):
+    for family in (x for x in _FAMILIES if x in generators_of(row)):
         drawn = draw(row, family, 0, row.products, row.products, row.products)
         cut = Operands(drawn.a, drawn.b[..., :_COLUMNS], drawn.c[..., :_COLUMNS], drawn.indices)
         scales = draw_scales(row, family, 0, 1, 1) if row.is_block_scaled else None

@@ -131,11 +131,11 @@ def test_a_question_may_name_an_instruction_and_a_chip(explore, question, name, 
 
 
 REFUSED = [
-    ("T5 of <b>x</b>", "No instruction matches “<b>x</b>”, in “T5 of <b>x</b>”. Ask for a place"),
-    ("A[9][17] sonata", "in “A[9][17] sonata”. Ask for a place"),
+    ("T5 of <b>x</b>", "No instruction matches “<b>x</b>”, in “T5 of <b>x</b>”. Ask for a position"),
+    ("A[9][17] sonata", "in “A[9][17] sonata”. Ask for a position"),
     ("C[1][12]", "To ask of another instruction, name it: C[1][12] of wmma m16n16k16."),
     ("C[1][12] of wmma m16n16k16 on toast", "No chip is called “toast”"),
-    ("T5 of m16n8k16 f16 on sm_70", f"sm_70 has no {A16}; it is on sm_80"),
+    ("T5 of m16n8k16 f16 on sm_70", f"sm_70 does not support {A16}; the chips that do are sm_80"),
     ("A[3][20] of mma.sp m16n8k32 f16", "column 20 of the whole A, if metadata keeps it, is A[3][10] or A[3][11]"),
 ]
 

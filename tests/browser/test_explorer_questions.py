@@ -107,7 +107,7 @@ SAID = [
     ("a[2] of thread 5", "Register a2 of lane 5"),
     ("laneid 4", "Lane 4 holds 8 elements of A"),
     ("threadIdx.x = 37", "Lane 5 holds 8 elements of A"),
-    ("threadIdx.x = 37", "threadIdx.x = 37 is lane 5 of warp 1 of a block whose threads lie along x"),
+    ("threadIdx.x = 37", "threadIdx.x = 37 is lane 5 of warp 1 of a block whose threads are numbered along x"),
     # and of their kind
     ("Could you tell me who owns the element A[3][5], please?", A_3_5),
     ("in which register of which lane is A[3][5] stored?", A_3_5),

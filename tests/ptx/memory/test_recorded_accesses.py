@@ -10,7 +10,7 @@ from tests.ptx.memory.test_races_against_every_pair import THREADS, Both, load, 
 from wmma_emu.errors import LaunchLimitError
 from wmma_emu.ptx.causality import CausalityOrder
 from wmma_emu.ptx.launch.module import Module
-from wmma_emu.ptx.memory.races import listed
+from wmma_emu.ptx.memory.races import deferred_accesses
 from wmma_emu.ptx.memory.races.region import Region
 from wmma_emu.ptx.memory.resolved_access import BLOCK, SYSTEM, WEAK, Access
 
@@ -70,7 +70,7 @@ def test_words_by_parts_and_deferred_accesses_have_the_races_of_the_definition(n
 @pytest.mark.parametrize("memory", ["shared", "global", "apart"])
 @pytest.mark.parametrize("name", [name for name in PARTS if "strong" in name])
 def test_a_list_of_strong_accesses_says_the_same_after_earlier_ones_are_left_out(name, memory, monkeypatch):
-    monkeypatch.setattr(listed, "_MOST", 2)
+    monkeypatch.setattr(deferred_accesses, "_MOST", 2)
     Both(memory, start=1).run(PARTS[name])
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from wmma_emu.errors import PtxSyntaxError, UnsupportedInstructionError
 from wmma_emu.ptx.program.build import program_of
-from wmma_emu.ptx.program.faults import Place, place_of
+from wmma_emu.ptx.program.faults import TextPosition, position_of_name
 from wmma_emu.ptx.program.program import Missing
 
 HEAD = ".version 8.0\n.target sm_80\n.address_size 64\n"
@@ -137,7 +137,7 @@ def test_refusals_of_functions_count_toward_the_limit_of_repeated_instructions(m
 
 def test_a_name_is_searched_only_in_its_own_statement():
     lines = ("add.s32 %r1, %r2,", "  %r3; add.s32 %r4, %r5, %r6;", "add.s32 %r7, %r8, %r9;")
-    assert place_of(lines, Place(1, 1), "%r3") == Place(2, 3)
-    assert place_of(lines, Place(1, 1), "%r4") == Place(1, 1)  # after the semicolon
-    assert place_of(lines, Place(1, 1), "%r9") == Place(1, 1)  # in the next statement
-    assert place_of(lines, Place(3, 1), "%r9") == Place(3, 19)
+    assert position_of_name(lines, TextPosition(1, 1), "%r3") == TextPosition(2, 3)
+    assert position_of_name(lines, TextPosition(1, 1), "%r4") == TextPosition(1, 1)  # after the semicolon
+    assert position_of_name(lines, TextPosition(1, 1), "%r9") == TextPosition(1, 1)  # in the next statement
+    assert position_of_name(lines, TextPosition(3, 1), "%r9") == TextPosition(3, 19)

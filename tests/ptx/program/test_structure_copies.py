@@ -3,7 +3,7 @@
 
 import pytest
 
-from wmma_emu.ptx.program.program import AddressOperand, Instruction, KernelProgram, Register
+from wmma_emu.ptx.program.program import AddressOperand, KernelProgram, PtxInstruction, Register
 from wmma_emu.ptx.program.structure_copies import follows_in_copy
 
 A, B, X, *Y = (Register(i, f"%r{i}", "b32") for i in range(16))
@@ -11,7 +11,7 @@ A, B, X, *Y = (Register(i, f"%r{i}", "b32") for i in range(16))
 
 def made(opcode, *operands):
     mnemonic, *modifiers = opcode.split(".")
-    return Instruction(opcode, mnemonic, tuple(modifiers), operands, None, 1, 1)
+    return PtxInstruction(opcode, mnemonic, tuple(modifiers), operands, None, 1, 1)
 
 
 @pytest.mark.parametrize(("copies", "is_followed"), [(0, True), (7, True), (8, False)])

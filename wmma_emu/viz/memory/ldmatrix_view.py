@@ -145,8 +145,8 @@ def _notes(plan: MatrixMovePlan) -> Iterator[str]:
     )
     if plan.family == "ldmatrix" and plan.arch in EVERY_LANE_NEEDS_AN_ADDRESS and plan.lanes_with_address < LANES:
         yield (
-            f"The addresses of lanes {plan.lanes_with_address} to {LANES - 1} are not read, but on {plan.arch} every "
-            "lane's has to be valid."
+            f"The addresses of lanes {plan.lanes_with_address} to {LANES - 1} are not read, but on {plan.arch} the "
+            "addresses of all lanes must be valid."
         )
     yield f"Lanes and registers: {plan.status}, {plan.source}."
     phases = phase_fact(plan.shape, plan.arch)

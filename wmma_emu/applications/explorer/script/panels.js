@@ -75,7 +75,7 @@ function unread_addresses(move, chip = now.chip) {
   if (read >= 32) return "";
   const lanes = `lanes ${read} to 31`;
   if (move.family !== "ldmatrix" || !DATA.every_lane_needs_an_address.includes(chip.name)) return ` The addresses of ${lanes} do not count.`;
-  return ` The addresses of ${lanes} are not read, but on ${chip.name} every lane's has to be valid: give them those of lanes 0 to ${read - 1} again.`;
+  return ` The addresses of ${lanes} are not read, but on ${chip.name} the addresses of all lanes must be valid: give them the addresses of lanes 0 to ${read - 1} again.`;
 }
 
 /** Row and column of the element whose address a lane gives, in a move of a plan (the first by default). */

@@ -3,8 +3,8 @@
 
 import pytest
 
-from wmma_emu.ptx.program.program import Immediate, Instruction, Register
-from wmma_emu.ptx.program.propagation import decides
+from wmma_emu.ptx.program.program import Immediate, PtxInstruction, Register
+from wmma_emu.ptx.program.propagation import is_decided
 
 TARGET, OTHER = (Register(i, f"%r{i}", "b32") for i in range(2))
 
@@ -27,4 +27,4 @@ TARGET, OTHER = (Register(i, f"%r{i}", "b32") for i in range(2))
 def test_a_number_decides_what_no_other_source_can_change(opcode, number, decided):
     mnemonic, *modifiers = opcode.split(".")
     operands = (TARGET, OTHER, Immediate("int", number))
-    assert decides(Instruction(opcode, mnemonic, tuple(modifiers), operands, None, 1, 1), {}) == decided
+    assert is_decided(PtxInstruction(opcode, mnemonic, tuple(modifiers), operands, None, 1, 1), {}) == decided
