@@ -64,7 +64,7 @@ def test_the_search_finds_words_of_two_spellings_under_both(tmp_path):
         "from docs._ext.search_words import add_words\n\ndef setup(app):\n    app.connect('doctree-read', add_words)\n"
     )
     (tmp_path / "conf.py").write_text(conf, encoding="utf-8")
-    (tmp_path / "index.rst").write_text("Title\n=====\n\nQuantise behaviour; a color that is modeled.\n", "utf-8")
+    (tmp_path / "index.rst").write_text("Quantise\n========\n\nThe behaviour; a color that is modeled.\n", "utf-8")
     Sphinx(tmp_path, tmp_path, tmp_path / "out", tmp_path / "out", "html", status=None, warning=None).build()
     index = (tmp_path / "out/searchindex.js").read_text(encoding="utf-8")
     for word in ("quantis", "quantiz", "behaviour", "behavior", "colour", "color", "model"):
