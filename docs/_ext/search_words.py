@@ -82,7 +82,7 @@ def respelled(text: str) -> list[str]:
 def add_words(app: "Sphinx", doctree: nodes.document) -> None:
     """Add the words to a page as HTML keywords, which Sphinx's search reads."""
     listed = words_of(app.env.docname)
-    titles = " ".join(x.astext() for x in doctree.findall(nodes.title))
+    titles = " ".join(x.astext() for x in doctree.findall(nodes.title)).casefold()
     named = {twin for word in [*listed, *titles.split()] for twin in (word, american(word), british(word))}
     others = {twin for words in WORDS for word in words.split() for twin in (american(word), british(word))} - named
     # A word of the table leads to the pages that the table names, and not to every page that contains it.
