@@ -53,9 +53,14 @@ def pytest_runtest_makereport(item, call):
 
 @pytest.hookimpl(wrapper=True)
 def pytest_make_collect_report(collector):
-    """Fail a test file that cannot be imported: ``--doctest-ignore-import-errors`` is for the package's modules."""
+    """Fail a test file that cannot be imported: ``--doctest-ignore-import-errors`` is for the package's modules.
+
+    A module that tests share, as `tests/ptx/triton_kernels.py`, may need what only thorough tests have. If a test file
+    cannot import it, that file fails.
+    """
     report = yield
-    if report.skipped and "unable to import module" in str(report.longrepr) and TESTS in collector.path.parents:
+    test_file = collector.path.name.startswith("test_") and TESTS in collector.path.parents
+    if report.skipped and "unable to import module" in str(report.longrepr) and test_file:
         report.outcome = "failed"
         report.longrepr = f"{collector.path} cannot be imported: run python {collector.path}"
     return report

@@ -23,7 +23,7 @@ def _param(page):
     return pytest.param(page, id=str(page.relative_to(DOCS)), marks=[pytest.mark.thorough] * bool(compiles))
 
 
-@pytest.mark.parametrize("page", map(_param, PAGES))
+@pytest.mark.parametrize("page", [_param(page) for page in PAGES])
 def test_the_examples_of_a_page_print_the_output_on_it(page, tmp_path, monkeypatch):
     skip_without_what_it_needs(page.read_text(encoding="utf-8"))
     for name in ("docs", "examples", "tests", "tools"):  # what pages write stays out of the clone
