@@ -12,6 +12,8 @@ import pytest
 
 from tests.docs.test_contributing import carry_out
 
+pytestmark = pytest.mark.thorough
+
 ROOT = Path(__file__).parents[1]
 
 

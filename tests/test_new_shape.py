@@ -13,6 +13,8 @@ import pytest
 
 from wmma_emu.instructions import lookup
 
+pytestmark = pytest.mark.thorough
+
 ROOT = Path(__file__).parents[1]
 END = ')  # fmt: skip\n"""The entries, '
 """The end of the table of instructions."""

@@ -78,6 +78,7 @@ def _alive(group):
     return [x for x in processes.splitlines() if x.split()[0] == str(group) and not x.split()[1].startswith("Z")]
 
 
+@pytest.mark.thorough
 def test_ctrl_c_leaves_a_state_and_no_process(tmp_path):
     state = tmp_path / "state.json"
     command = [sys.executable, "-m", "wmma_emu", "crosscheck", "--dry-run", "--instr", F16, "--count", "2e8",

@@ -48,6 +48,7 @@ def carry_out(name, folder):
     return len(changed)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", RECIPES)
 def test_a_recipe_works_as_it_says(name, tmp_path):
     assert carry_out(name, tmp_path) <= 3

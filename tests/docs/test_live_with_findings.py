@@ -26,11 +26,13 @@ def launched(source, name, x):
     return module.kernel[1, 64](x, out), out
 
 
+@pytest.mark.thorough
 def test_the_kernel_has_a_race():
     report, _ = launched(block("file: turned.cu"), "turned.cu", np.arange(64, dtype=np.int32))
     assert [x.title for x in report.findings] == ["race on tile at turned.cu:4/5"]
 
 
+@pytest.mark.thorough
 def test_the_comment_silences_what_is_right():
     source, comment = block("file: negative.cu"), block("comment")
     x = np.arange(-40, 24, dtype=np.int32)

@@ -249,7 +249,13 @@ def test_a_command_runs(page, command, tmp_path, monkeypatch):
     assert out.getvalue() or len(list(tmp_path.iterdir())) > 1
 
 
-RUN = [page for page in PAGES if any(what_runs(x) == "python" for x in blocks_of(page))]
+def _param(page):
+    """Return a page as a parameter; a page whose Python compiles CUDA is thorough."""
+    compiles = any(re.search(r"from_cuda\(|\.cuh?\"", x.text) for x in blocks_of(page) if what_runs(x) == "python")
+    return pytest.param(page, marks=[pytest.mark.thorough] * compiles)
+
+
+RUN = [_param(page) for page in PAGES if any(what_runs(x) == "python" for x in blocks_of(page))]
 
 
 @pytest.mark.parametrize("page", RUN)

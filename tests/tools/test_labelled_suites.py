@@ -69,6 +69,7 @@ def _scor(folder, name, statement):
     (sources / name).write_text(f"{head} {{ {statement} }}\n")
 
 
+@pytest.mark.thorough
 def test_a_suite_is_launched_and_its_verdicts_are_kept(tmp_path, nvrtc):
     _scor(tmp_path, "race_a.cu", "*x = blockIdx.x;")
     _scor(tmp_path, "norace_b.cu", "atomicAdd((unsigned*)x, 1);")
@@ -77,6 +78,7 @@ def test_a_suite_is_launched_and_its_verdicts_are_kept(tmp_path, nvrtc):
     assert [(x["program"], x["verdict"]) for x in rows[::2]] == [("norace_b.cu", "silent"), ("race_a.cu", "error")]
 
 
+@pytest.mark.thorough
 def test_a_verdict_without_an_assessment_is_printed(tmp_path, capsys, nvrtc):
     base = {"variant": "-G", "label": "fail", "findings": [], "verdict": "silent"}
     for name in ("nvidia", "indigo", "scor", "gpuverify", "cav14"):
@@ -87,6 +89,7 @@ def test_a_verdict_without_an_assessment_is_printed(tmp_path, capsys, nvrtc):
     assert "| GPUVerify, -G | 1 | 0 of 1 | 0 | 1 |" in (tmp_path / "page.md").read_text()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("index", range(7))
 def test_small_kernels_are_as_compute_sanitizer_says_or_for_a_reason(index, nvrtc):
     kernel = SMALL_KERNELS[index]

@@ -42,6 +42,7 @@ def test_a_fixed_kernel_has_no_finding(kind):
     assert not report.findings and report.completed
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("fixed", [False, True], ids=["bug", "fixed"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_kernels_compiled_by_nvrtc_have_the_same_finding(kind, fixed):

@@ -28,6 +28,7 @@ def plugins(processes):
     return {"plugins": ("xdist",)} if processes else {}
 
 
+@pytest.mark.thorough
 @PROCESSES
 def test_a_baseline_is_made_and_then_nothing_fails(run, pytester, processes):  # noqa: F811
     options = ("--kernel-baseline=known.json", *processes)
@@ -56,6 +57,7 @@ def test_an_update_adds_and_leaves_the_others(run, pytester):  # noqa: F811
     assert {x.title for x in Baseline.read(path)} == {TITLE, "race on x at k.cu:5"}
 
 
+@pytest.mark.thorough
 @PROCESSES
 def test_sarif_and_json_have_the_launches_of_all_tests(run, pytester, processes):  # noqa: F811
     options = ("--kernel-sarif=findings.sarif", "--kernel-json=reports.json", *processes)

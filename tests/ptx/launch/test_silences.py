@@ -105,12 +105,14 @@ def compiled(source, **keywords):
         pytest.skip(str(error))
 
 
+@pytest.mark.thorough
 def test_a_comment_of_cuda_silences_its_line():
     report = compiled(CUDA)["reversed"][1, 64](*BUG.arguments())
     assert [str(x.silence) for x in report.silenced] == [f"race at kernel.cu:6: {REASON}"]
     assert [str(x) for x in report.unused_silences] == ["uninitialised at kernel.cu:8: no such finding"]
 
 
+@pytest.mark.thorough
 def test_a_comment_of_a_header_silences_its_line(tmp_path):
     header = """
     __device__ void swap(int* tile, int* out) {
@@ -217,6 +219,7 @@ __global__ void two(int* x) {
 }"""
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("schedule", range(4))
 @pytest.mark.parametrize("side", ["kernel.cu:4", "kernel.cu:5"])
 def test_a_silence_at_either_side_of_a_race_covers_it_in_every_order(schedule, side):
@@ -228,6 +231,7 @@ def test_a_silence_at_either_side_of_a_race_covers_it_in_every_order(schedule, s
     assert not report.findings and report.silenced and not report.unused_silences
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("schedule", range(4))
 def test_a_silence_of_one_load_does_not_hide_the_race_of_another_load_with_the_same_store(schedule):
     kernel = compiled(SWAPPED)["two"]
@@ -240,6 +244,7 @@ def test_a_silence_of_one_load_does_not_hide_the_race_of_another_load_with_the_s
     assert not report.errors and not report.unused_silences and report.silenced
 
 
+@pytest.mark.thorough
 def test_the_other_sides_of_a_store_are_all_named():
     report = compiled(SWAPPED)["two"][1, 64](np.arange(128, dtype=np.int32), schedule=0, findings="report")
     (race,) = (x for x in report.errors if x.kind == "race")
@@ -250,6 +255,7 @@ def test_the_other_sides_of_a_store_are_all_named():
     assert race.details == ("s at lines 10/12",)
 
 
+@pytest.mark.thorough
 def test_a_race_that_is_detected_at_its_other_side_in_another_order_is_one_finding():
     kernel = compiled(SWAPPED, schedules=4, checks=["races"], schedule=1)["k"]
     report = kernel[1, 64](np.arange(64, dtype=np.int32), findings="report")

@@ -66,6 +66,7 @@ def lines(findings):
     }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("place", ABOUT)
 def test_a_comment_silences_the_whole_statement_and_nothing_else(place):
     without, report = compiled(), compiled(place)
@@ -75,11 +76,13 @@ def test_a_comment_silences_the_whole_statement_and_nothing_else(place):
     assert report.errors  # those of the other statements
 
 
+@pytest.mark.thorough
 def test_all_of_them_silence_all():
     report = compiled(3, 4, 5, 6)
     assert not report.errors and not report.unused_silences and len(report.silenced) == 4
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "comment",
     [

@@ -18,6 +18,7 @@ def findings(pair: Pair, choice: str, **options):
     return launch(body, words, grid=pair.grid, block=pair.block, before=before, **options).findings
 
 
+@pytest.mark.sweep(keep=1 / 2)
 @pytest.mark.parametrize("pair", PAIRS, ids=[x.name for x in PAIRS])
 def test_a_race_is_found_in_every_order_and_in_no_order_once_it_is_fixed(pair):
     for seed in SEEDS:

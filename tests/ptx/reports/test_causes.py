@@ -233,6 +233,7 @@ __global__ void k(int* x) {
 """
 
 
+@pytest.mark.thorough
 def test_an_accessor_and_a_recursive_template_are_one_finding_at_the_lines_that_call_them():
     try:
         module = we.ptx.Module.from_cuda(CUDA, findings="report")

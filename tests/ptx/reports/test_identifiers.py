@@ -51,6 +51,7 @@ def ids(*args, **keywords):
     return sorted(x.id for x in findings(*args, **keywords) if not x.kind.startswith("race of"))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "change",
     [
@@ -68,6 +69,7 @@ def test_an_identifier_does_not_depend_on_lines_spaces_folders_chips_templates_a
     assert [x for x in ids(**change) if x in ids()] == ids() != []
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("old", "new"),
     [("int tile", "int tile"), ("tile[N - 1 - threadIdx.x];\n}", "tile[N - 2 - threadIdx.x & 63];\n}")],
@@ -76,6 +78,7 @@ def test_an_identifier_changes_with_the_code(old, new):
     assert (ids(source=SOURCE.replace(old, new)) != ids()) == (old in SOURCE)
 
 
+@pytest.mark.thorough
 def test_other_kernels_files_kinds_and_arrays_have_other_identifiers():
     one = set(ids())
     assert not one & set(ids(SOURCE.replace("reversed", "turned_round"), "turned_round<64, int>"))
@@ -84,6 +87,7 @@ def test_other_kernels_files_kinds_and_arrays_have_other_identifiers():
     assert len({x.id for x in found}) == len(found) == 3
 
 
+@pytest.mark.thorough
 def test_two_equal_lines_are_numbered_in_their_order():
     found = sorted((x for x in findings(kernel="beyond")), key=lambda x: x.sides[0].number)
     assert [x.sides[0].number for x in found] == [13, 14, 15]

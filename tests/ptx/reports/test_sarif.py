@@ -72,6 +72,7 @@ def test_what_is_new_in_one_launch_is_new():
     assert found["suppressions"] == [] and "baselineState" not in found
 
 
+@pytest.mark.thorough
 def test_a_comment_is_a_suppression_in_the_source():
     source = """extern "C" __global__ void k(int* x) {
     __shared__ int s[64];
@@ -119,6 +120,7 @@ def test_findings_without_a_source_are_in_the_ptx_file_or_in_the_test_file(tmp_p
     assert test["physicalLocation"]["artifactLocation"]["uri"] == "tests/test_k.py"
 
 
+@pytest.mark.thorough
 def test_a_file_of_cuda_is_found_by_its_path(tmp_path):
     path = tmp_path / "kernels" / "race.cu"
     path.parent.mkdir()
@@ -151,6 +153,7 @@ def test_names_that_look_like_links_or_markdown_are_escaped():
     assert re.search("^`````$", results(data)[0]["message"]["markdown"], re.MULTILINE)
 
 
+@pytest.mark.thorough
 def test_all_planted_bugs_are_valid_and_have_distinct_fingerprints():
     found = results(*(launched(PLANTED[x]) for x in sorted(PLANTED)[::9]), root=Path(__file__).parent)
     hashes = [x["partialFingerprints"]["primaryLocationLineHash"] for x in found]

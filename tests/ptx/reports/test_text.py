@@ -49,6 +49,7 @@ def test_colours_change_no_word(name):
             assert text.count("\x1b[0m") * 2 == text.count("\x1b")
 
 
+@pytest.mark.sweep(keep=1 / 5)
 @pytest.mark.parametrize("name", PLANTED)
 def test_verbose_text_contains_every_sighting(name):
     for finding in findings(name):

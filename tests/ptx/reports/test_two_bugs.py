@@ -24,6 +24,8 @@ def lines_of(report):
     return [[x.number for x in finding.sides] for finding in report.findings]
 
 
+pytestmark = pytest.mark.thorough
+
 ACCESSORS = """__device__ __forceinline__ void put(float* s, int i, float v) { s[i] = v; }
 __device__ __forceinline__ float get(const float* s, int i) { return s[i]; }"""
 
