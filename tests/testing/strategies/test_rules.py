@@ -33,16 +33,17 @@ SIMPLEST = settings(
     database=None, derandomize=True, deadline=None, max_examples=500, phases=[Phase.generate, Phase.shrink]
 )  # fmt: skip
 FEW = settings(SIMPLEST, max_examples=25, phases=[Phase.generate])
+FEW_HUNDRED = settings(FEW, max_examples=200)
 
 
 def simplest(strategy, condition=lambda value: True):
     return find(strategy, condition, settings=SIMPLEST)
 
 
-def always(strategy, condition):
-    """Return whether all of a few examples satisfy a condition."""
+def always(strategy, condition, examples=FEW):
+    """Return whether all of some examples satisfy a condition."""
     found = []
-    FEW(given(strategy)(lambda value: found.append(condition(value))))()
+    examples(given(strategy)(lambda value: found.append(condition(value))))()
     return len(found) > 2 and all(found)
 
 
@@ -77,6 +78,11 @@ def test_a_matrix_has_its_shape_and_dtype_and_the_simplest_that_is_not_zero_has_
     A = simplest(matrices("f16", (5, 3)), lambda A: A.any())
     assert (A.shape, A.dtype) == ((5, 3), np.float16)
     assert np.count_nonzero(A) == 1
+
+
+def test_a_matrix_has_no_values_that_are_not_allowed():
+    assert np.isnan(simplest(matrices("f16", (5, 3)), lambda A: np.isnan(A).any())).any()
+    assert always(matrices("f16", (5, 3), allow_nan=False), lambda A: not np.isnan(A).any(), FEW_HUNDRED)
 
 
 def test_operands_are_matrices_of_an_instruction_and_the_simplest_are_zeros():

@@ -34,7 +34,8 @@ def test_equal_bits_and_zeros_of_two_signs_are_separate_kinds():
 
 
 @pytest.mark.parametrize(("shape", "panels", "block"), [
-    ((128, 128), 1, (1, 1)), ((129, 128), 1, (2, 1)), ((300, 20), 1, (3, 1)), ((128, 128), 4, (2, 2)),
+    ((128, 128), 1, (1, 1)), ((129, 5), 1, (2, 1)), ((5, 129), 1, (1, 2)), ((300, 20), 1, (3, 1)),
+    ((128, 128), 4, (2, 2)),
 ])  # fmt: skip
 def test_elements_are_cells_up_to_128_rows_and_columns_and_blocks_beyond(shape, panels, block):
     r = Reduction.of(shape, panels)
