@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Every file of tests collects with pytest and Hypothesis alone: what needs another library is skipped, no error."""
+"""Files of tests: each collects with pytest and Hypothesis alone, and each package has its rules."""
 
+import ast
 import re
 import subprocess
 import sys
@@ -52,3 +53,22 @@ def test_every_file_collects_without_extras(monkeypatch):
     command = [sys.executable, "-c", COLLECT.format(missing=missing)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, "\n".join(x for x in done.stdout.splitlines() if "::" not in x)
+
+
+def rules_of_packages():
+    """Return the file of rules of each package, by the package's path; "." is the whole package."""
+    packages = [x.parent.relative_to(ROOT / "wmma_emu") for x in sorted((ROOT / "wmma_emu").rglob("__init__.py"))]
+    return {x.as_posix(): ROOT / "tests" / x / "test_rules.py" for x in packages}
+
+
+def test_the_tests_of_every_package_begin_with_its_rules():
+    rules = rules_of_packages()
+    assert {".", "formats", "ptx/memory/races"} <= rules.keys()
+    assert [package for package, path in rules.items() if not path.is_file()] == []
+
+
+def test_a_file_of_rules_has_a_docstring_and_tests():
+    for package, path in rules_of_packages().items():
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        assert ast.get_docstring(tree), package
+        assert [x for x in tree.body if isinstance(x, ast.FunctionDef) and x.name.startswith("test_")], package

@@ -8,7 +8,6 @@ import re
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 from tests.instructions.test_machine import recorded as machine_code_read
 from tools import evidence_runs
@@ -121,19 +120,6 @@ def test_every_row_that_was_run_names_a_run_that_there_is():
     for evidence in found:
         covers = evidence.covers
         assert covers.name in runs if isinstance(covers, Run) else covers, evidence.source
-
-
-@pytest.mark.parametrize("status", NEEDS_A_RUN)
-def test_nothing_is_measured_without_saying_what_was_run(status):
-    with pytest.raises(ValueError, match=f"what is {status} says what was run"):
-        Evidence(status, "an NVIDIA H200")
-
-
-def test_evidence_for_other_instructions_is_inferred_or_the_alternative():
-    written = Evidence("documented", "the manual", frozenset({"a", "b"}))
-    seen = Evidence("measured", "a GPU", frozenset({"a"}), written)
-    assert [seen.of(x).status for x in "abc"] == ["measured", "documented", "inferred"]
-    assert "GPU" not in seen.of("c").source and "manual" not in seen.of("c").source
 
 
 FIELDS_OF_USERS = {"RegisterLayout", "Format", "CodedScales"}

@@ -12,7 +12,7 @@ import wmma_emu as we
 from wmma_emu.viz.comparisons.distance_scale import EQUAL, KINDS, NAN, ZERO_SIGN
 from wmma_emu.viz.svg import text_width
 
-from .comparisons import ONE, comparison_of, distances
+from .chosen_distances import ONE, comparison_of, distances
 
 SVG = "{http://www.w3.org/2000/svg}"
 QUIET_NAN = 0x7FFFFFFF

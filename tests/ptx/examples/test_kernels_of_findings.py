@@ -9,8 +9,7 @@ import pytest
 import wmma_emu as we
 from wmma_emu.errors import BackendUnavailableError, OptionError
 from wmma_emu.ptx.examples import EXAMPLES, FOLDER, TARGET, launch_of, ptx_of, source_of
-from wmma_emu.ptx.findings import CHECKS, KINDS, SEVERITIES, kind_of_slug, page_of, path_of, slug_of
-from wmma_emu.ptx.findings import pages as pages_of_findings
+from wmma_emu.ptx.findings import CHECKS, KINDS, SEVERITIES, kind_of_slug, slug_of
 from wmma_emu.ptx.launch.silencing_comments import comment_of, silences_in
 
 ENDINGS = (".cu", ".fixed.cu", ".ptx", ".fixed.ptx")
@@ -69,12 +68,6 @@ def test_a_kernel_with_a_bug_is_short(kind):
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_slug_belongs_to_one_kind(kind):
     assert kind_of_slug(slug_of(kind)) == kind and re.fullmatch("[a-z]+(-[a-z]+)*", slug_of(kind))
-
-
-def test_a_page_is_a_command_until_the_documentation_is_hosted_and_an_address_from_then_on(monkeypatch):
-    assert page_of("race within a warp") == "wmma-emu finding race-within-a-warp"
-    monkeypatch.setattr(pages_of_findings, "DOCUMENTATION", "https://example.org/docs/")
-    assert page_of("race within a warp") == f"https://example.org/docs/{path_of('race within a warp')}.html"
 
 
 @pytest.mark.parametrize("kind", [x for x in KINDS if KINDS[x].may_be_silenced])
