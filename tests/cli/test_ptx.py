@@ -204,7 +204,7 @@ def test_checks_select_the_findings_that_are_reported(run, texts):
     assert status == 0 and "not looked for: memory, undefined, races, synchronisation" in out
     assert "not looked for" not in race(run, texts)[1]
     status, _, error = race(run, texts, "--checks", "memory,race")
-    assert status == 2 and "--checks 'race' is not a check; did you mean 'races'? The names are" in error
+    assert status == 2 and "--checks 'race' is not a check; did you mean 'races'? The checks are" in error
 
 
 @pytest.mark.parametrize("given", ["", "memory,", "none,races"])
