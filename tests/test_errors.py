@@ -2,6 +2,7 @@
 """Errors can be caught by their class, by its built-in base, and by the class that older versions raised."""
 
 import builtins
+import importlib
 import pickle
 import re
 from pathlib import Path
@@ -13,6 +14,7 @@ import wmma_emu as we
 from tests.ptx.texts_of_kernels import text_of
 from wmma_emu import errors
 
+FORMATS = "f64, f32, tf32, bf16, f16, e4m3, e5m2, e3m2, e2m3, e2m1, ue8m0, ue4m3, s32, s8, u8, s4, u4, b1"
 VARIABLE = ".global .align 4 .b32 counter;"
 HOSTILE = "\x1b]0;pwn\x07\x9b2J\u202e\x08\x00\r\u2066\x85"
 """What terminals obey: a title, a sequence of C1, a turn of direction, a backspace, NUL, a return, an isolate, NEL."""
@@ -171,3 +173,97 @@ def test_the_table_of_the_reference_has_the_bases_of_each_class_and_no_class_of_
         assert all(issubclass(getattr(we, name), getattr(we, x, None) or getattr(builtins, x)) for x in bases), name
     families = (we.UnsupportedInstructionError, we.FragmentMismatchError)
     assert set(rows) == {x.__name__ for x in CLASSES if issubclass(x, families)}
+
+
+MESSAGES = {
+    "a module that is called": (
+        lambda: we.quantise(matrix(2, 32), "nvfp4"), we.CallError,
+        "wmma_emu.quantise is a module, not a function; call wmma_emu.quantise.quantise(...)",
+    ),
+    "a module that is called, in American spelling": (
+        lambda: importlib.import_module("wmma_emu.quantize")(matrix(2, 32)), TypeError,
+        "wmma_emu.quantize is a module, not a function; call wmma_emu.quantize.quantize(...)",
+    ),
+    "a name of a module": (
+        lambda: we.ptx.Modules, AttributeError,
+        "module 'wmma_emu.ptx' has no attribute 'Modules'; did you mean 'Module'?",
+    ),
+    "a name of a module with old names": (
+        lambda: we.kernels.kernell, AttributeError,
+        "module 'wmma_emu.kernels' has no attribute 'kernell'; did you mean 'kernel'?",
+    ),
+    "a kernel as an attribute": (
+        lambda: module().kk, AttributeError,
+        "a Module has no attribute 'kk', and the PTX text has no kernel 'kk'; did you mean 'k'? It has k",
+    ),
+    "a check": (
+        lambda: module(checks="race"), we.OptionError,
+        "checks='race' is not a check; did you mean 'races'? The checks are memory, undefined, races, synchronisation",
+    ),
+    "a number for checks": (
+        lambda: module(checks=5), we.OptionError,
+        "checks=5 is not a tuple of names; () disables every check, and without checks= all are enabled; the checks "
+        "are memory, undefined, races, synchronisation",
+    ),
+    "an action for findings": (
+        lambda: module(findings="ignore"), we.OptionError,
+        "findings='ignore' is not 'warn', 'raise' or 'report', nor rules, such as ['warn:race', 'off:deadlock'] or "
+        "{'race': 'warn'}; did you mean 'report'?",
+    ),
+    "a misspelt action for findings": (
+        lambda: module(findings="rase"), we.OptionError,
+        "findings='rase' is not 'warn', 'raise' or 'report', nor rules, such as ['warn:race', 'off:deadlock'] or "
+        "{'race': 'warn'}; did you mean 'raise'?",
+    ),
+    "the name of a file as PTX": (
+        lambda: we.ptx.Module("kernel.ptx"), we.PtxSyntaxError,
+        "line 1, column 1: found the name of a file; expected the PTX itself, and Module.from_file reads a file\n"
+        "    kernel.ptx\n    ^",
+    ),
+    "None as PTX": (
+        lambda: we.ptx.Module(None), we.PtxSyntaxError,
+        "line 1, column 1: expected PTX as a string, found NoneType\n    \n    ^",
+    ),
+    "a format with two meanings": (
+        lambda: we.format_of("float"), we.UnknownNameError,
+        f"there is no format 'float': float is f32 in C++ and f64 in Python and NumPy; the formats are {FORMATS}",
+    ),
+    "a name that means two formats": (
+        lambda: we.format_of("FP8"), we.UnknownNameError,
+        f"there is no format 'FP8'; did you mean 'e4m3' or 'e5m2'? The formats are {FORMATS}",
+    ),
+    "a dtype as a format": (
+        lambda: we.format_of(np.float16), we.UnknownNameError,
+        f"there is no format <class 'numpy.float16'>; did you mean 'f16'? The formats are {FORMATS}",
+    ),
+    "a number as a format": (
+        lambda: we.format_of(16), we.UnknownNameError, f"there is no format 16; the formats are {FORMATS}",
+    ),
+    "an engine": (
+        lambda: we.gemm(matrix(2, 2), matrix(2, 2), engine="numbra"), we.OptionError,
+        "there is no engine 'numbra'; did you mean 'numba'? The engines are 'auto', 'reference', 'numpy', 'numba', "
+        "'cupy'",
+    ),
+    "an engine on a GPU": (
+        lambda: we.gemm(matrix(2, 2), matrix(2, 2), engine="gpu"), we.OptionError,
+        "there is no engine 'gpu'; did you mean 'cupy'? The engines are 'auto', 'reference', 'numpy', 'numba', 'cupy'",
+    ),
+    "a rule for scales": (
+        lambda: we.quantise.quantise(np.ones((2, 32), np.float32), "nvfp4", rule="torchoa"), we.UnknownNameError,
+        "there is no scale rule 'torchoa' for nvfp4; did you mean 'torchao'? Its rules are rne, torchao, torchao_cuda, "
+        "division, transformer_engine",
+    ),
+    "a reference that is not compared": (
+        lambda: we.compare_archs(matrix(2, 2), matrix(2, 2), archs=["a100"], reference="h100"), we.UnknownNameError,
+        "reference='h100' (sm_90) is not compared; the chips are sm_80",
+    ),
+}  # fmt: skip
+"""Wrong uses, each with the class and the whole text of its error."""
+
+
+@pytest.mark.parametrize("use", MESSAGES)
+def test_a_message_names_the_argument_and_the_legal_values_and_the_nearest_fix(use):
+    function, cls, text = MESSAGES[use]
+    with pytest.raises(cls) as error:
+        function()
+    assert str(error.value) == text

@@ -19,6 +19,9 @@ from wmma_emu.gemm import (
     without_tensor_scales,
 )
 from wmma_emu.instructions import DEFAULT_ARCH, Arch, arch_of, default_arch, lookup
+from wmma_emu.renamed import renamed_names
+
+__getattr__ = renamed_names(__name__, {"compare_archs": "compare_archs", "explain": "explain"}, "wmma_emu.gemm")
 
 
 def instruction(

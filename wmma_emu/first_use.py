@@ -32,6 +32,10 @@ def on_first_use(
     Traceback (most recent call last):
         ...
     AttributeError: module 'wmma_emu' has no attribute 'absent'
+    >>> get("formas")
+    Traceback (most recent call last):
+        ...
+    AttributeError: module 'wmma_emu' has no attribute 'formas'; did you mean 'formats'?
     """
     home_of = {name: module for module, names in homes.items() for name in names}
 
@@ -50,14 +54,15 @@ def on_first_use(
                     raise
         if fallback is not None:
             return fallback(name)
-        # With these two arguments, Python suggests a similar name in tracebacks.
-        raise AttributeError(f"module {package!r} has no attribute {name!r}", name=name, obj=sys.modules[package])
+        from wmma_emu.suggestions import missing_attribute
+
+        raise missing_attribute(sys.modules[package], name)
 
     def names() -> list[str]:
         return sorted(public)
 
     if package in sys.modules:  # always, except in tests
-        sys.modules[package].__class__ = _keeping(frozenset(home_of))
+        sys.modules[package].__class__ = _keeping(frozenset(home_of), package)
     return get, names
 
 
@@ -85,7 +90,26 @@ def _member(module: str, name: str) -> object:
     return getattr(import_module(module), name)
 
 
-def _keeping(public: frozenset[str]) -> type[ModuleType]:
+def calling_fails(package: str, function: str) -> Callable[..., object]:
+    """Make the ``__call__`` of a module's class that raises an error which names the function of the same name.
+
+    Examples
+    --------
+    >>> calling_fails("wmma_emu.quantise", "quantise")(None, [1, 2])
+    Traceback (most recent call last):
+        ...
+    wmma_emu.errors.CallError: wmma_emu.quantise is a module, not a function; call wmma_emu.quantise.quantise(...)
+    """
+
+    def call(_: object, *args: object, **kwargs: object) -> object:
+        from wmma_emu.errors import CallError
+
+        raise CallError(f"{package} is a module, not a function; call {package}.{function}(...)")
+
+    return call
+
+
+def _keeping(public: frozenset[str], package: str) -> type[ModuleType]:
     """Make a class of packages whose public names are not replaced when a module of the same name is imported.
 
     Python makes every module an attribute of its package: `wmma_emu.gemm` would be a function or a package, depending
@@ -103,4 +127,7 @@ def _keeping(public: frozenset[str]) -> type[ModuleType]:
 
             return import_module, (self.__name__,)
 
+    own = package.rpartition(".")[2]
+    if own in public:
+        setattr(Package, "__call__", calling_fails(package, own))  # noqa: B010 - type checkers would find every module callable
     return Package

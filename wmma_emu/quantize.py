@@ -6,5 +6,11 @@
 1
 """
 
+import sys
+from types import ModuleType
+
+from wmma_emu.first_use import calling_fails
 from wmma_emu.quantise import *  # noqa: F403 - the same names: quantise's __all__
 from wmma_emu.quantise import __all__ as __all__
+
+sys.modules[__name__].__class__ = type("Module", (ModuleType,), {"__call__": calling_fails(__name__, "quantize")})

@@ -24,8 +24,8 @@ def renamed_names(
 ) -> Callable[[str], object]:  # fmt: skip
     """Make the ``__getattr__`` of a module (PEP 562) whose ``names`` map old names to new ones.
 
-    ``home`` is the module of the new names, if it is a different module; ``frames`` counts the functions between this
-    one and the line that uses a name.
+    ``home`` is the module of the new names, if it is a different module; a new name with dots names its own module.
+    ``frames`` counts the functions between this one and the line that uses a name.
 
     Examples
     --------
@@ -37,15 +37,23 @@ def renamed_names(
     Traceback (most recent call last):
         ...
     AttributeError: module 'wmma_emu.kernels' has no attribute 'absent'
+    >>> get("kernal")
+    Traceback (most recent call last):
+        ...
+    AttributeError: module 'wmma_emu.kernels' has no attribute 'kernal'; did you mean 'kernel'?
     """
 
     def get(name: str) -> object:
         from importlib import import_module
 
         if name not in names:
-            raise AttributeError(f"module {module!r} has no attribute {name!r}", name=name, obj=sys.modules.get(module))
-        warn_renamed(f"{module}.{name}", f"{home or module}.{names[name]}", 2 + frames)
-        return getattr(import_module(home or module), names[name])
+            from wmma_emu.suggestions import missing_attribute  # imported late, because only errors need it
+
+            raise missing_attribute(sys.modules[module], name)
+        place, _, new = names[name].rpartition(".")
+        place = place or home or module
+        warn_renamed(f"{module}.{name}", f"{place}.{new}", 2 + frames)
+        return getattr(import_module(place), new)
 
     return get
 
@@ -64,19 +72,47 @@ def renamed_keywords(**names: str) -> Callable[[Callable[P, T]], Callable[P, T]]
     """
 
     def decorate(function: Callable[P, T]) -> Callable[P, T]:
-        @functools.wraps(function)
-        def call(*args: P.args, **kwargs: P.kwargs) -> T:
-            for old in names.keys() & kwargs.keys():
-                new = names[old]
-                if new in kwargs:
-                    raise TypeError(f"{function.__name__}() got {old!r}, the old name of {new!r}, and {new!r}")
-                warn_renamed(f"{function.__name__}({old}=...)", f"{new}=", 2)
-                kwargs[new] = kwargs.pop(old)
-            return function(*args, **kwargs)
-
-        return call
+        return _with_old_keywords(function, names, function.__name__)
 
     return decorate
+
+
+def renamed_fields(**names: str) -> Callable[[type[T]], type[T]]:
+    """Make a decorator for a named tuple whose constructor and ``_replace`` also take fields by their old names.
+
+    Examples
+    --------
+    >>> from typing import NamedTuple
+    >>> @renamed_fields(family="generator")
+    ... class Sample(NamedTuple):
+    ...     generator: str
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     Sample(family="ties")
+    Sample(generator='ties')
+    """
+
+    def decorate(cls: type[T]) -> type[T]:
+        new = _with_old_keywords(vars(cls)["__new__"].__func__, names, cls.__name__)
+        replace = _with_old_keywords(vars(cls)["_replace"], names, f"{cls.__name__}._replace")
+        setattr(cls, "__new__", staticmethod(new))  # noqa: B010 - type checkers refuse to assign methods
+        setattr(cls, "_replace", replace)  # noqa: B010
+        return cls
+
+    return decorate
+
+
+def _with_old_keywords(function: Callable[P, T], names: Mapping[str, str], called: str) -> Callable[P, T]:
+    @functools.wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> T:
+        for old in names.keys() & kwargs.keys():
+            new = names[old]
+            if new in kwargs:
+                raise TypeError(f"{called}() got {old!r}, the old name of {new!r}, and {new!r}")
+            warn_renamed(f"{called}({old}=...)", f"{new}=", 2)
+            kwargs[new] = kwargs.pop(old)
+        return function(*args, **kwargs)
+
+    return call
 
 
 def warn_renamed(old: str, new: str, stacklevel: int = 2) -> None:

@@ -3,6 +3,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from os.path import commonprefix
+from types import ModuleType
 
 _LONGEST = 100
 """The maximum number of characters that are compared, because the time grows with its square."""
@@ -78,6 +79,23 @@ def did_you_mean(given: object, legal: Iterable[str], then: str = "") -> str:
     ("; did you mean 'race'?", '')
     """
     return question(nearest(given, legal), then)
+
+
+def missing_attribute(module: ModuleType, name: str) -> AttributeError:
+    """Return the error for a name that a module does not have, with the nearest of its public names.
+
+    Examples
+    --------
+    >>> import wmma_emu.gpu
+    >>> missing_attribute(wmma_emu.gpu, "croscheck")
+    AttributeError("module 'wmma_emu.gpu' has no attribute 'croscheck'; did you mean 'crosscheck'?")
+    """
+    names = vars(module).get("__all__", [x for x in dir(module) if not x.startswith("_")])
+    near = "" if name.startswith("_") else did_you_mean(name, names)
+    # With a module as obj, Python would suggest a name in tracebacks for a second time.
+    return AttributeError(
+        f"module {module.__name__!r} has no attribute {name!r}{near}", name=name, obj=None if near else module
+    )
 
 
 def nearest_are(names: Iterable[str], chip: str = "") -> str:

@@ -127,9 +127,9 @@ def test_the_tables_of_a_terminal_fit_it(screen, larger, monkeypatch, columns):
 
 @pytest.mark.sweep(keep=1 / 2)
 @pytest.mark.parametrize(("words", "line"), [
-    ("a.npy", "compare takes two files, A.npy and B.npy; given is a.npy"),
-    ("a.npy b.npy a.npy", "compare takes two files, A.npy and B.npy; given are a.npy, b.npy, a.npy; pass the file "
-     "of C with --c"),
+    ("a.npy", "compare takes two files, A.npy and B.npy, and only a.npy is given"),
+    ("a.npy b.npy a.npy", "compare takes two files, A.npy and B.npy, and a.npy, b.npy, a.npy are given; pass "
+     "the file of C with --c"),
     ("a.npy b.npy v100 --archs a100", "chips are named twice: v100, and --archs a100"),
     ("h100", "h100 has nothing to be compared with; name another chip, or files: A.npy B.npy"),
     ("h100 gh200", "h100 and gh200 are both sm_90 (Hopper): their matrix instructions are the same"),
@@ -138,7 +138,7 @@ def test_the_tables_of_a_terminal_fit_it(screen, larger, monkeypatch, columns):
      "--output, --engine, --verbose; did you mean --archs?"),
     ("a.npy b.npy --archs a100,A100", "archs names sm_80 twice; sm_80 is Ampere"),
     ("a.npy b.npy --archs ,", "archs is empty; name at least one chip, or leave archs out for all"),
-    ("a.npy b.npy --archs v100 --reference h100", "--reference 'sm_90' is not compared; the chips are sm_70"),
+    ("a.npy b.npy --archs v100 --reference h100", "--reference 'h100' (sm_90) is not compared; the chips are sm_70"),
     ("a.npy b.npy --worst 1.5", "--worst '1.5' is not an integer; legal integers begin at 0"),
     ("a.npy b.npy --worst -1", "--worst -1 is negative; pass 0 or more"),
     ("a.npy b.npy --format svg", "--format 'svg' is not one of text, json, markdown"),

@@ -120,7 +120,8 @@ def test_findings_are_printed_and_the_status_is_one(run, texts):
     (scale("x.npy", "1"), "scale takes 3 arguments, 2 were given"),
     (scale("x.npy", "1", "1.5"), "argument 2 (n) of scale is a .u32: an integer, not 1.5"),
     (scale("x.npy", "one", "1"), "--arg 'one' is not one of a number, FILE.npy, raw:FILE.npy, OUT.npy=FILE.npy"),
-    (scale("none.npy", "1", "1"), "none.npy: No such file or directory"),
+    (scale("none.npy", "1", "1"), "--arg 'none.npy': there is no such file; --arg none.npy=zeros:f32:1024 "
+     "passes 1024 zeros, and writes them to the file after the launch"),
     (scale("y=x.npy", "1", "1"), "--arg 'y=x.npy': 'y' is not a .npy file to write"),
     (scale("x.npy=x.npy", "1", "1"), "x.npy is also an input; name another file to write"),
     (scale("y.npy=3", "1", "1"), "--arg 'y.npy=3': '3' is not an array"),
@@ -204,7 +205,7 @@ def test_checks_select_the_findings_that_are_reported(run, texts):
     assert status == 0 and "not looked for: memory, undefined, races, synchronisation" in out
     assert "not looked for" not in race(run, texts)[1]
     status, _, error = race(run, texts, "--checks", "memory,race")
-    assert status == 2 and "--checks 'race' is not a check; did you mean 'races'? The names are" in error
+    assert status == 2 and "--checks 'race' is not a check; did you mean 'races'? The checks are" in error
 
 
 @pytest.mark.parametrize("given", ["", "memory,", "none,races"])
@@ -225,7 +226,7 @@ def test_a_finding_is_silenced_with_a_reason(run, texts):
             "kernel.cu:16: the reason'",
         ),
         ("race at races.cu:16: ", "a silence needs a reason: why is the kernel correct?"),
-        ("raec at races.cu:16: x", "kind='raec' is not a kind of finding"),
+        ("raec at races.cu:16: x", "'raec' is not a kind of finding"),
         ("race at races.cu:1: x", "the nearest lines of races.cu are"),
     ):
         status, _, error = race(run, texts, "--silence", wrong)

@@ -47,9 +47,9 @@ def test_a_file_gets_what_a_pipe_would(run, here, output):
     ("words", "message"),
     [
         ((), "schedule needs INSTR: PTX mnemonic"),
-        (("m8n8k4.f32.f16.f16.f32", "--arch", "a100"), "has no schedule on sm_80: it is no MMA: shuffles and float32"),
+        (("m8n8k4.f32.f16.f16.f32", "--arch", "a100"), "has no schedule on sm_80: it is executed by shuffles and"),
         (("m8n8k4.f32.f16.f16.f32", "--arch", "a100"), "Chips where it has one are sm_70, sm_72, sm_75"),
-        (("m8n8k128.s32.b1.b1.s32.xor.popc",), "it is 2x BMMA.88128.AND.POPC, one for A and the complement of B"),
+        (("m8n8k128.s32.b1.b1.s32.xor.popc",), "it is executed by 2x BMMA.88128.AND.POPC, one for A"),
         ((FP8, "--lowering", "ptxas-12.5"), "has no lowering 'ptxas-12.5'; it has 'ptxas-12.8', 'ptxas-12.4'"),
         ((FP8, "--arch", "v100"), "Nearest on sm_70"),
         ((FP8, "--format", "svgg"), "--format 'svgg' is not one of text, json, svg, html; did you mean svg?"),

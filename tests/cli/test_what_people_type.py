@@ -129,7 +129,7 @@ TRIED = [
 REFUSED = [
     ("layout m16n8k16", rf"'m16n8k16' matches \d+ instructions; name one, .*\n    {F16}\n"),
     ("gemm a.npy b.npy --instr m16n8k16", r"'m16n8k16' matches \d+ instructions"),
-    ("show nothing", r"there is no 'nothing'"),
+    ("show nothing", r"'nothing' names no instruction, chip, format or shape"),
     ("shwo m16n8k16", r"'shwo' is not a command; did you mean show\?"),
     ("list h100 mi300", r"'mi300'"),
     ("list mi300x", r"'mi300x' is a chip that is not modelled: it is AMD's, and only NVIDIA's chips are modelled"),
@@ -159,7 +159,8 @@ REFUSED = [
     ("ptx", r"its actions are explain, run"),
     ("ptx kernel.cu", r"kernel\.cu: No such file or directory"),
     ("kernel.cu", r"kernel\.cu: No such file or directory"),
-    ("run kernel.cu", r"ptx run needs --grid: blocks of the grid; --block: threads of a block"),
+    ("run kernel.cu", r"kernel\.cu: No such file or directory"),
+    ("run kernel.cu --blok 1", r"kernel\.cu: No such file or directory"),
     ("test", r"ptx run needs FILE"),
     ("completion powershell", r"SHELL 'powershell' is not one of bash, zsh, fish"),
     ("finding rac", r"'rac' is not a kind of finding; .* did you mean race\?"),

@@ -15,7 +15,6 @@ from wmma_emu.arithmetic import check_engine
 from wmma_emu.errors import WmmaEmuError
 from wmma_emu.formats.dtypes import to_bits
 from wmma_emu.instructions import arch_of, lookup
-from wmma_emu.instructions.notation import meaning_of
 
 HEADER = b"\x93NUMPY\x01\x00v\x00"
 SHAPES = (
@@ -53,6 +52,7 @@ def files(here):
     np.save("wide.npy", np.ones((1, 1 << 23), np.float16))
     contents = {
         "empty.npy": b"",
+        "kernel.ptx": b".version 8.0 .target sm_80 .address_size 64 .visible .entry f(.param .u64 p) { ret; }",
         "words.npy": b"hello, world",
         "pickle.npy": pickle.dumps([1]),
         "cut.npy": f16[:-5],
@@ -97,6 +97,12 @@ def gemm(text: str) -> list[str]:
     return ["gemm", *text.split(), "-o", "d.npy"]
 
 
+RUN = ["ptx", "run", "kernel.ptx", "--grid", "1", "--block", "32"]
+NO_INSTRUCTION = "names no instruction, chip, format or shape"
+WORDS = (
+    "name an instruction, as in m16n8k16.f32.f16.f16.f32 or HMMA.16816.F32; or words that instructions match, as in "
+    "bf16 m16n8k16 h100"
+)
 F16, VOLTA = "m16n8k16.f32.f16.f16.f32", "m8n8k4.f32.f16.f16.f32"
 
 
@@ -127,7 +133,37 @@ WRONG = [
     (["--arch", "h100"], f"a command comes first, before '--arch'; the commands are {COMMANDS} (wmma-emu --help "
                          f"describes "
      "them)"),
-    (["list", "bf16", "nothing"], lambda: meaning_of("bf16 nothing")),
+    (["list", "bf16", "nothing"], f"'nothing' {NO_INSTRUCTION}; {WORDS}"),
+    (["show", "foo"], f"'foo' {NO_INSTRUCTION}; {WORDS}"),
+    (["list", "hoper"], f"'hoper' {NO_INSTRUCTION}; did you mean hopper? N{WORDS[1:]}"),
+    (["show", "wgma"], f"'wgma' {NO_INSTRUCTION}; did you mean wgmma? N{WORDS[1:]}"),
+    (["compare", "a100", "x100"], lambda: arch_of("x100")),
+    (["crosscheck", "--familes", "normal"], "crosscheck has no option '--familes'; it has --help, --instr, --count, "
+     "--per-group, --generators, --seed, --state, --report, --rows, --workers, --arch, --dry-run, --verbose; did you "
+     "mean --generators?"),
+    (gemm("a.npy b.npy --k-order 3"), "gemm has no option '--k-order'; in Python, the keyword k_order= of "
+     "wmma_emu.gemm takes the order of k, a wmma_emu.KOrder"),
+    (["compare", "a.npy", "b.npy", "--k-order", "3"], "compare has no option '--k-order'; in Python, the keyword "
+     "k_order= of wmma_emu.compare_archs takes the order of k, a wmma_emu.KOrder"),
+    (gemm("a.npy b.npy --qrst 3"), "gemm has no option '--qrst'; it has --help, --output, --c, --instr, --arch, "
+     "--a-format, --b-format, --lowering, --model, --scale-a, --scale-b, --out-format, --engine, --threads, "
+     "--verbose"),
+    (gemm("a.npy b.npy --out-dtype fp8"), "--out-dtype 'fp8' is not one of f64, f32, bf16, f16, e4m3, e5m2, e3m2, "
+     "e2m3, e2m1; did you mean e4m3 or e5m2?"),
+    (["gemm", "a.npy", "b.npy", "--out-dtype"], "gemm: a value is missing after --out-dtype: round D again, to "
+     "nearest even, as in f16, bf16"),
+    (["ptx", "run", "none.cu"], "none.cu: No such file or directory"),
+    (["ptx", "run", "kernel.ptx"], "ptx run needs --grid: blocks of the grid; --block: threads of a block"),
+    (["ptx", "kernel.pxt"], "ptx has no action 'kernel.pxt'; its actions are explain, run, and the name of a file "
+     "ends in .ptx or .cu"),
+    ([*RUN, "--arg", "none.npy"], "--arg 'none.npy': there is no such file; --arg none.npy=zeros:f32:1024 passes "
+     "1024 zeros, and writes them to the file after the launch"),
+    ([*RUN, "--checks", "race"], "--checks 'race' is not a check; did you mean 'races'? The checks are memory, "
+     "undefined, races, synchronisation"),
+    ([*RUN, "--silence", "rase at 3: x"], "--silence 'rase at 3: x': 'rase' is not a kind of finding; did you mean "
+     "'race'? Kinds are out of bounds, misaligned, uninitialised, partly uninitialised, read-only, race, race of an "
+     "unused value, race within a warp, lanes store to one place, race of equal bytes, missing wait, barrier "
+     "divergence, barriers at several instructions, partial warp, illegal metadata, illegal operand"),
     (["gemm", "a.npy", "b.npy", "h100"], "gemm takes no further argument 'h100'; did you mean --arch h100?"),
     (["gemm", "a.npy", "b.npy", "c.npy"], "gemm takes no further argument 'c.npy'; did you mean --c c.npy?"),
     (["list", "--typ", "f16"], "list has no option '--typ'; it has --help, --type, --shape, --arch, --family, "
@@ -164,6 +200,8 @@ WRONG = [
     (["list", "nvfp4", "b200"], "sm_100 has nothing that 'nvfp4' means; chips that support it are sm_120, sm_121; "
                                 "sm_100 "
      "also supports tcgen05.mma, whose operands are in tensor memory (wmma_emu.tcgen05)"),
+    (["where", F16, "Q", "1", "2"], "'Q' is not an operand; the operands are A, B, C, D, and with block scales "
+     "scale_a and scale_b"),
     (where("1 2 --row 3"), "2 numbers are given in addition to --row and --col; give each only once"),
     (["layout", F16, "--operand"], "layout: a value is missing after --operand: A, B, C or D"),
     (["layout", F16, "--operand", "E"], "--operand 'E' is not one of A, B, C, D"),

@@ -284,7 +284,8 @@ def test_unknown_names_are_rejected():
         encode(one, format_of("f16"), overflow="satfinite")
     with pytest.raises(UnsupportedInstructionError, match=r"s8 is not a floating-point format; .*convert"):
         encode(one, format_of("s8"))
-    with pytest.raises(UnsupportedInstructionError, match="there is no format 'fp16'; the formats are f64"):
+    text = r"there is no format 'fp16'; did you mean 'f16'\? The formats are f64"
+    with pytest.raises(UnsupportedInstructionError, match=text):
         format_of("fp16")
     for name in (np.array(["RNE", "RZ"]), ["RNE"], None):
         with pytest.raises(UnsupportedInstructionError, match="the roundings are RNE"):

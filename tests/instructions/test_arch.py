@@ -62,6 +62,8 @@ def test_well_known_names_mean_the_right_chip(name: str, chip: str):
     ("name", "hint"),
     [
         ("sm_87", "sm_87 is not modelled; the nearest modelled chip is sm_86 (Ampere, GA10x)"),
+        ("sm_90x", "there is no chip 'sm_90x'; did you mean 'sm_90'? The chips are sm_70"),
+        ("x100", "did you mean 'h100' (sm_90), 'a100' (sm_80) or 'v100' (sm_70)? The chips are"),
         ("sm_88", "the nearest modelled chip is sm_86"),
         ("sm_101a", "sm_101 is not modelled; the nearest modelled chip is sm_100 (Blackwell)"),
         ("sm_110", "the nearest modelled chip is sm_103"),

@@ -27,7 +27,7 @@ def recorded() -> dict[tuple[str, str], str]:
 
 
 def compact(text: str) -> str:
-    prefix = "no MMA: shuffles and float32 FMUL, FFMA, FADD ("
+    prefix = "shuffles and float32 FMUL, FFMA, FADD instead of a matrix instruction ("
     if text.startswith(prefix):
         return "software:" + text.removeprefix(prefix).removesuffix(" instructions)")
     return text.replace("x ", "x").replace(" + ", "+")

@@ -55,8 +55,13 @@ def test_every_element_type_has_spellings_that_are_not_existing_names():
         assert cpp in (x.name, *spellings.split())
 
 
-def test_any_other_name_gets_what_python_says():
-    for name in ("flaot32", "__wrapped__", "matrix_c", "Float", ""):
+def test_any_other_name_gets_the_nearest_or_what_python_says():
+    for name, near in (("flaot32", "float32"), ("matrix_c", "matrix_a"), ("Float", "float32")):
+        with pytest.raises(AttributeError) as caught:
+            getattr(wmma, name)
+        assert str(caught.value) == f"module 'wmma_emu.wmma' has no attribute {name!r}; did you mean {near!r}?"
+        assert caught.value.name == name
+    for name in ("xyz", "__wrapped__", ""):
         with pytest.raises(AttributeError) as caught:
             getattr(wmma, name)
         assert str(caught.value) == f"module 'wmma_emu.wmma' has no attribute {name!r}"

@@ -54,7 +54,6 @@ QUOTED = (
     Quoted("accepted by ptxas 13.0 from {} on", "wmma_emu/scalar/cvt_table.py", "the source of a row of the table"),
     Quoted("the bits stay as they are", "wmma_emu/scalar/cvt_table.py", "the source of a row of the table"),
     Quoted("is that of MMA-Sim, whose", "wmma_emu/arithmetic/blackwell_table.py", "a note of the models' table"),
-    Quoted("it is no MMA: shuffles", "tests/cli/test_schedule.py", "a value of the table of machine code"),
     Quoted("who whose whom where", _EXPLORER, "words that the explorer ignores in questions"),
     Quoted("would should shall will", _EXPLORER, "words that the explorer ignores in questions"),
     Quoted("who has ", _QUESTIONS, "questions that users type"),

@@ -18,6 +18,7 @@ from wmma_emu.display import note_once
 from wmma_emu.documentation import how_to_install
 from wmma_emu.errors import BackendUnavailableError, OptionError, ShapeError, UnsupportedInstructionError, shorten
 from wmma_emu.formats.codec import Bits
+from wmma_emu.suggestions import nearest, question
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +84,9 @@ def check_engine(engine: str) -> str:
     if isinstance(engine, str) and engine == "auto":
         return engine
     if not isinstance(engine, str) or engine not in ENGINES:
-        raise OptionError(
-            f"there is no engine {shorten(engine)}; the engines are 'auto', {', '.join(map(repr, ENGINES))}"
-        )
+        near = ["cupy"] if engine in ("cuda", "gpu") else nearest(engine, ("auto", *ENGINES))
+        legal = f"the engines are 'auto', {', '.join(map(repr, ENGINES))}"
+        raise OptionError(f"there is no engine {shorten(engine)}{question(near, legal)}")
     if problem := _problem(engine):
         needed, remedy = ENGINES[engine], "mend that"
         if problem == _MISSING:

@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import TextIO
 
 from wmma_emu.cli.options import UnknownCommandError, parse_arguments
+from wmma_emu.cli.spelling import as_typed
 from wmma_emu.cli.terminal import Terminal, discard_output, say_on_stderr, show_on_stderr
 from wmma_emu.cli.usage import SeveralError
 from wmma_emu.errors import (
@@ -57,7 +58,7 @@ def run(argv: Sequence[str]) -> int:
         discard_output(sys.stdout)
         return _BROKEN_PIPE
     except (WmmaEmuError, OSError, MemoryError) as error:
-        return _fail(error)
+        return _fail(error, argv)
     return status
 
 
@@ -128,10 +129,11 @@ def _in_short(said: dict[str, type[Warning]]) -> str:
     return f"{' and '.join(parts)}; --verbose shows each, with the reason"
 
 
-def _fail(error: Exception) -> int:
+def _fail(error: Exception, argv: Sequence[str]) -> int:
     text = str(error).replace("scale_a and scale_b are missing", "--scale-a and --scale-b are missing")
     text = text.replace("pad=True", "--pad")
     text = _KEYWORD.sub(lambda found: f"--{found[1].replace('_', '-')} ", text)
+    text = as_typed(text, argv)
     if isinstance(error, MemoryError) and not isinstance(error, WmmaEmuError):
         text = f"not enough memory; multiply smaller matrices ({text})" if text else "not enough memory"
     elif isinstance(error, OSError) and not isinstance(error, WmmaEmuError):

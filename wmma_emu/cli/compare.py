@@ -37,6 +37,7 @@ def _files_and_chips(words: list[str]) -> tuple[list[str], list[str]]:
         files, chips = words[:2], words[2:]
     if files and len(files) != 2:
         names = ", ".join(files)[:80]
-        raise UsageError(f"compare takes two files, A.npy and B.npy; given {'is' if len(files) == 1 else 'are'} {names}"
+        few = "only " if len(files) == 1 else ""
+        raise UsageError(f"compare takes two files, A.npy and B.npy, and {few}{names} {'is' if few else 'are'} given"
                          + "; pass the file of C with --c" * (len(files) > 2))  # fmt: skip
     return files, chips

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from wmma_emu.cli.query import Query, query_of
 from wmma_emu.cli.usage import SeveralError, UsageError
 from wmma_emu.errors import UnsupportedInstructionError
+from wmma_emu.formats import FORMATS
 from wmma_emu.instructions import ARCHS, DEFAULT_ARCH, Arch, Instruction, arch_of, lookup
 from wmma_emu.instructions.arch import usual_chip
 from wmma_emu.instructions.family_names import FAMILY_NAMES
 from wmma_emu.instructions.other_chips import why_not
 from wmma_emu.instructions.tensor import TENSOR_KINDS
-from wmma_emu.suggestions import first_chip
+from wmma_emu.suggestions import first_chip, nearest, question
 
 if TYPE_CHECKING:
     from wmma_emu.instructions.notation import Meaning
@@ -74,6 +75,10 @@ def named(words: Sequence[str], arch: str | Arch | None = None) -> Named:
         for word in query.rest:
             if why := why_not(word.casefold()):
                 raise UsageError(f"{word[:80]!r} is a chip that is not modelled: {why}") from None
+        if strange := next((x for x in query.rest if _is_strange(x)), None):
+            raise UnsupportedInstructionError(
+                f"{strange[:80]!r} names no instruction, chip, format or shape{_near(strange)}"
+            ) from None
         raise
     if not rows:
         elsewhere = {arch for row in (_with_rest(query, None, text) if chip else ()) for arch in row.archs}
@@ -81,6 +86,32 @@ def named(words: Sequence[str], arch: str | Arch | None = None) -> Named:
         where = f" on {chip} ({chip.generation})" if chip else ""
         raise UsageError(f"no instruction{where} matches all words of {text[:80]!r}; {fix}")
     return Named(rows, chip)
+
+
+_LEGAL = (
+    "name an instruction, as in m16n8k16.f32.f16.f16.f32 or HMMA.16816.F32; or words that instructions match, as in "
+    "bf16 m16n8k16 h100"
+)
+
+
+def _is_strange(word: str) -> bool:
+    """Return whether a word has no part in common with names of instructions."""
+    from wmma_emu.instructions.notation import meaning_of
+
+    if "." in word or ":" in word or any(x in word.casefold() for x in ("mma", "m8n", "m16n", "m32n", "m64n")):
+        return False
+    try:
+        meaning_of(word)
+    except UnsupportedInstructionError as error:
+        return "is not part of any mnemonic" in str(error)
+    return False
+
+
+def _near(word: str) -> str:
+    """Return the end of a message: the nearest format, family or chip, and what is legal."""
+    chips = {y: x.name for x in ARCHS.values() for y in (x.name, *x.aliases, *x.products) if y[0].isalpha()}
+    families = (y for names in FAMILY_NAMES.values() for y in names)
+    return question(nearest(word, (*FORMATS, *families, *chips), cutoff=0.75), _LEGAL, show=str)
 
 
 def _is_mnemonic(text: str) -> bool:

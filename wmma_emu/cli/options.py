@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from wmma_emu.cli.command_table import COMMANDS
-from wmma_emu.cli.ptx_options import ACTIONS, ELSEWHERE, check_action
-from wmma_emu.cli.spelling import COMMAND_WORDS, command_of, options_of, respelled
+from wmma_emu.cli.ptx_options import ACTIONS, check_action, check_source
+from wmma_emu.cli.spelling import COMMAND_WORDS, ELSEWHERE, command_of, names_of_options, options_of, respelled
 from wmma_emu.cli.usage import UsageError, did_you_mean
 from wmma_emu.suggestions import nearest, question
 from wmma_emu.version import __version__
@@ -102,7 +102,12 @@ def parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
         if rest[0] in ACTIONS:
             action, rest = rest[0], rest[1:]
     parser = parser_of(command, action)
-    arguments, unread = parser.parse_known_args(respelled(rest, parser))
+    try:
+        arguments, unread = parser.parse_known_args(respelled(rest, parser))
+    except UsageError:
+        if command == "ptx":
+            check_source(rest)
+        raise
     arguments.command, arguments.action = command, action
     return _with_unread(arguments, unread, parser)
 
@@ -165,12 +170,14 @@ def _with_unread(arguments: argparse.Namespace, unread: Sequence[str], parser: P
     command = parser.prog.removeprefix("wmma-emu ")
     for word in unread:
         if word.startswith("-") and not word.removeprefix("-").isdecimal():
-            name, options = word.split("=")[0], options_of(parser)
+            name, options = word.split("=")[0], names_of_options(parser)
             if elsewhere := ELSEWHERE.get(command, {}).get(name):
                 raise UsageError(f"{command} has no option {name!r}; {elsewhere}")
-            raise UsageError(
-                f"{command} has no option {name[:80]!r}; it has {', '.join(options)}{did_you_mean(name, options)}"
-            )
+            # Compared without their dashes, which are the same in all.
+            near = nearest(name.lstrip("-"), [x.lstrip("-") for x in options])
+            meant = question([options[f"--{x}"] for x in near], show=str)
+            shown = ", ".join(dict.fromkeys(options.values()))
+            raise UsageError(f"{command} has no option {name[:80]!r}; it has {shown}{meant}")
     several = next((x.dest for x in parser._actions if not x.option_strings and x.nargs in ("*", "+")), None)
     if unread and several is None:
         raise UsageError(f"{command} takes no further argument {unread[0][:80]!r}{_meant(unread[0], parser)}")

@@ -15,9 +15,11 @@ from wmma_emu.cli.matrices import write_matrix
 from wmma_emu.cli.output import STANDARD_OUTPUT, format_of, writing
 from wmma_emu.cli.ptx_arguments import read_given, read_sizes
 from wmma_emu.cli.ptx_files import check_files, on_standard_output, write_files, written_baseline
-from wmma_emu.cli.terminal import Styled, Terminal
+from wmma_emu.cli.terminal import Styled, Terminal, say_on_stderr
 from wmma_emu.cli.usage import UsageError, check_choice, check_number, quoted
+from wmma_emu.errors import OptionError
 from wmma_emu.ptx import Baseline, Kernel, LaunchOptions, Module, ModuleExplanation, Silence
+from wmma_emu.ptx.launch.calls import contraction_of
 from wmma_emu.ptx.launch.open_roundings import CONTRACTIONS
 from wmma_emu.ptx.launch.targets import arch_for
 
@@ -44,7 +46,7 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
 
 def _module(arguments: Namespace, engine: str) -> Module:
     path = Path(arguments.file)
-    contraction = check_choice("--contraction", arguments.contraction, CONTRACTIONS)
+    contraction = check_choice("--contraction", _contraction(arguments), CONTRACTIONS)
     keywords: dict[str, Any] = {"contraction": contraction, "engine": engine, "findings": "report"}
     try:
         if arguments.keep not in (None, STANDARD_OUTPUT):
@@ -69,6 +71,16 @@ def _module(arguments: Namespace, engine: str) -> Module:
         if "\0" in arguments.file:
             raise UsageError(f"{arguments.file!r} is not a file name") from error
         raise
+
+
+def _contraction(arguments: Namespace) -> str:
+    """Return what decides which operations are fused; ``--contract``, the old option, calls "rules" "ptxas"."""
+    given: str = arguments.contraction
+    if arguments.contract is not None:
+        given = str(contraction_of(arguments.contract))
+        say_on_stderr(f"warning: --contract {quoted(arguments.contract)} is now --contraction {given}; the old option "
+                      "will be removed in the next version")  # fmt: skip
+    return given
 
 
 def _check_keep(arguments: Namespace) -> None:
@@ -169,7 +181,10 @@ def _silence(text: str) -> Silence:
         raise UsageError(
             f"--silence {quoted(text)} has the wrong form; expected, for example, 'race at kernel.cu:16: the reason'"
         )
-    return Silence(*found.groups())
+    try:
+        return Silence(*found.groups())
+    except OptionError as error:
+        raise UsageError(f"--silence {quoted(text)}: {str(error).removeprefix('kind=')}") from None
 
 
 def _number(option: str, text: str) -> float:

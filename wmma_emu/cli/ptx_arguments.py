@@ -2,6 +2,7 @@
 """The arguments of a kernel on a command line: numbers, files, zeroed memory."""
 
 import math
+import os
 import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -50,6 +51,11 @@ def read_given(texts: Sequence[str], max_bytes: int) -> list[Given]:
     for text in texts:
         target, equals, source = text.partition("=")
         if not equals:
+            if text.endswith(".npy") and not text.startswith(_RAW) and not os.path.lexists(text):
+                raise UsageError(
+                    f"--arg {quoted(text)}: there is no such file; --arg {text[:80]}=zeros:f32:1024 passes 1024 zeros, "
+                    "and writes them to the file after the launch"
+                )
             given.append(Given(_value(text, max_bytes)))
             continue
         if target == STANDARD_OUTPUT:

@@ -2,6 +2,8 @@
 """The actions of ``wmma-emu ptx``, and their options."""
 
 import argparse
+import errno
+import os
 from collections.abc import Callable, Sequence
 
 from wmma_emu.cli.choices import CHIP, PTX_FORMATS, add_engine, add_format, add_output, option
@@ -23,6 +25,7 @@ def _add_file(parser: argparse.ArgumentParser, chip: str) -> None:
     option(parser, "--contraction", completes=("rules", "ptxas", "never"), metavar="C", default="rules",
         help="rules (default), ptxas or never; how to decide whether a mul and an add without a rounding are fused: by "
         "rules observed in ptxas, by the installed ptxas, or never")  # fmt: skip
+    option(parser, "--contract", metavar="C", help=argparse.SUPPRESS)  # the old name, whose "ptxas" is "rules"
     option(parser, "--keep", completes="file", metavar="OUT.ptx",
         help="write the PTX whose lines findings name, compiled by NVRTC from CUDA C++; - writes it to standard "
         "output, and nothing else")  # fmt: skip
@@ -77,15 +80,6 @@ ACTIONS: dict[str, tuple[Callable[[argparse.ArgumentParser], None], str, str]] =
             "bounds, a race, a missing wait) and not known, 2 after any other error."),
 }  # fmt: skip
 
-_ARRAYS = (
-    "name the file of each array that the kernel writes in its argument: --arg y.npy=zeros:f32:1024 for a new one, "
-    "--arg y.npy=x.npy "
-    "for one initialised from x.npy; --arg -=x.npy writes to standard output"
-)
-ELSEWHERE = {"ptx run": dict.fromkeys(("-o", "--output", "--out"), _ARRAYS)}
-"""Options that an action does not have although users try them, and the alternative that the error names."""
-
-
 def add_ptx(parser: argparse.ArgumentParser) -> None:
     """Add the actions to the parser of `ptx`."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True, title="actions")
@@ -99,4 +93,12 @@ def check_action(words: Sequence[str]) -> None:
     if not words:
         raise UsageError(f"ptx needs an action; {legal} (wmma-emu ptx --help describes them)")
     if words[0] not in ("-h", "--help", *ACTIONS):
-        raise UsageError(f"ptx has no action {words[0][:80]!r}; {legal}{did_you_mean(words[0], ACTIONS)}")
+        file = ", and the name of a file ends in .ptx or .cu" if "." in words[0] else ""
+        raise UsageError(f"ptx has no action {words[0][:80]!r}; {legal}{file}{did_you_mean(words[0], ACTIONS)}")
+
+
+def check_source(words: Sequence[str]) -> None:
+    """Check that the file of an action exists: it is the first thing to fix if options are missing, too."""
+    name = words[0] if words else ""
+    if name.casefold().endswith((".ptx", ".cu", ".cuh")) and "\0" not in name and not os.path.exists(name):
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), name)

@@ -54,6 +54,19 @@ _OPTION_WORDS: dict[str, tuple[str, ...]] = {
 }
 """The options and their synonyms, for commands without an option of the synonym's name."""
 
+_ARRAYS = (
+    "name the file of each array that the kernel writes in its argument: --arg y.npy=zeros:f32:1024 for a new one, "
+    "--arg y.npy=x.npy "
+    "for one initialised from x.npy; --arg -=x.npy writes to standard output"
+)
+_ORDER = "in Python, the keyword k_order= of wmma_emu.{} takes the order of k, a wmma_emu.KOrder"
+ELSEWHERE = {
+    "ptx run": dict.fromkeys(("-o", "--output", "--out"), _ARRAYS),
+    "gemm": {"--k-order": _ORDER.format("gemm")},
+    "compare": {"--k-order": _ORDER.format("compare_archs")},
+}
+"""Options that a command does not have although users try them, and the alternative that the error names."""
+
 _FORMATS = {"md": "markdown", "py": "python", "txt": "text"}
 """Options that stand for a format."""
 
@@ -105,6 +118,29 @@ def respelled(words: Sequence[str], parser: argparse.ArgumentParser) -> list[str
         else:
             out.append(meant.get(plain, plain) + equals + value)
     return out
+
+
+def as_typed(message: str, words: Sequence[str]) -> str:
+    """Name the option that an error is about by the synonym that the user typed.
+
+    Examples
+    --------
+    >>> as_typed("--out-format 'fp8' is not one of f64, f32", ["gemm", "--out-dtype", "fp8"])
+    "--out-dtype 'fp8' is not one of f64, f32"
+    """
+    typed = {x.partition("=")[0] for x in words}
+    for name, synonyms in _OPTION_WORDS.items():
+        given = next((x for x in synonyms if x in typed), None)
+        if given is not None and name not in typed:
+            message = re.sub(rf"(^|(?:wmma-emu: error|missing after) ){name}(?![\w-])", rf"\1{given}", message)
+    return message
+
+
+def names_of_options(parser: argparse.ArgumentParser) -> dict[str, str]:
+    """Return all names of a parser's options, each with the first name of its option, without the hidden options."""
+    shown = [x for x in parser._actions if x.help != argparse.SUPPRESS]
+    names = [[y for y in x.option_strings if y.startswith("--")] for x in shown]
+    return {name: same[0] for same in names for name in same}
 
 
 def options_of(parser: argparse.ArgumentParser) -> list[str]:

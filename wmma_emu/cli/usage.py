@@ -35,7 +35,7 @@ def _formats(word: str) -> tuple[str, ...]:
 
 def _two_meanings(word: str, legal: Sequence[str]) -> str:
     """Return the two meanings of an ambiguous format name, or an empty string."""
-    from wmma_emu.formats.names import TWO_MEANINGS
+    from wmma_emu.formats.other_names import TWO_MEANINGS
 
     return TWO_MEANINGS.get(word.strip().casefold(), "") if _formats(word) and _formats(word)[0] in legal else ""
 

@@ -2,7 +2,9 @@
 """The table of formats: one entry each, with its source."""
 
 from wmma_emu.errors import UnknownNameError, shorten
+from wmma_emu.formats.other_names import OTHER_NAMES, TWO_MEANINGS
 from wmma_emu.formats.spec import Format
+from wmma_emu.suggestions import nearest, question
 
 _IEEE = "IEEE 754-2019, table 3.5"
 _PTX = "PTX ISA 9.1, section 5.2.3 (alternate floating-point formats)"
@@ -106,5 +108,15 @@ def format_of(name: "str | Format") -> Format:
     if isinstance(name, Format):
         return name
     if not isinstance(name, str) or name not in FORMATS:
-        raise UnknownNameError(f"there is no format {shorten(name)}; the formats are {', '.join(FORMATS)}")
+        raise UnknownNameError(f"there is no format {shorten(name)}{_hint(name)}")
     return FORMATS[name]
+
+
+def _hint(given: object) -> str:
+    """Return the formats that another name or a dtype stands for, or the nearest, and the legal names."""
+    word = given if isinstance(given, str) else getattr(given, "__name__", getattr(given, "name", ""))
+    plain = word.strip().casefold() if isinstance(word, str) else ""
+    if clash := TWO_MEANINGS.get(plain):
+        return f": {plain} is {clash}; the formats are {', '.join(FORMATS)}"
+    called = [name for name in FORMATS if plain and plain in (name, *OTHER_NAMES.get(name, "").split())]
+    return question(called or nearest(plain, FORMATS), f"the formats are {', '.join(FORMATS)}")

@@ -64,6 +64,8 @@ _HOMES = {
 }  # fmt: skip
 """The module of every public name."""
 
+_OLD_FUNCTIONS = {"old_functions": ("compare_chips", "explain_element")}
+
 _OLD_NAMES = {
     "Bound": "AnyBoundInstruction",
     "Difference": "ElementDifference",
@@ -72,4 +74,6 @@ _OLD_NAMES = {
 }
 
 if not TYPE_CHECKING:  # type checkers would accept any name if they saw __getattr__
-    __getattr__, __dir__ = on_first_use(__name__, __all__, _HOMES, renamed_names(__name__, _OLD_NAMES, frames=1))
+    __getattr__, __dir__ = on_first_use(
+        __name__, __all__, _HOMES | _OLD_FUNCTIONS, renamed_names(__name__, _OLD_NAMES, frames=1)
+    )

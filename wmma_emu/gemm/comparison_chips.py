@@ -108,7 +108,8 @@ def compare_archs(
     rows = _instructions(what, instr, chips, names)
     first = next(iter(rows)) if reference is None else arch_of(reference).name
     if first not in rows:
-        raise UnknownNameError(f"reference={shorten(first)} is not compared; the chips are {', '.join(rows)}")
+        also = "" if reference == first else f" ({first})"
+        raise UnknownNameError(f"reference={shorten(reference)}{also} is not compared; the chips are {', '.join(rows)}")
     for keyword, named in zip(names._fields, names, strict=True):
         for arch in named if isinstance(named, dict) else ():
             if arch not in rows:

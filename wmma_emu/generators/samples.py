@@ -11,11 +11,12 @@ from wmma_emu.formats.arrays import integer_of
 from wmma_emu.formats.dtypes import from_bits
 from wmma_emu.generators.operands import draw, generators_of, row_of
 from wmma_emu.instructions import Instruction
-from wmma_emu.renamed import renamed_keywords
+from wmma_emu.renamed import renamed_fields, renamed_keywords, warn_renamed
 from wmma_emu.warp import BoundInstruction
 from wmma_emu.warp.sparse import expand
 
 
+@renamed_fields(family="generator")
 class Sample(NamedTuple):
     """One A, B and C of one input generator.
 
@@ -34,6 +35,12 @@ class Sample(NamedTuple):
     A: NDArray[Any]
     B: NDArray[Any]
     C: NDArray[Any]
+
+    @property
+    def family(self) -> str:
+        """The old name of ``generator``."""
+        warn_renamed("Sample.family", "Sample.generator")
+        return self.generator
 
 
 @renamed_keywords(families="generators")

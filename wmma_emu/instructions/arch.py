@@ -10,7 +10,7 @@ from functools import cache
 from wmma_emu.chips import ARCHS, Arch
 from wmma_emu.errors import CallError, UnknownNameError, shorten
 from wmma_emu.instructions.other_chips import why_not
-from wmma_emu.suggestions import nearest
+from wmma_emu.suggestions import likeness, listed, nearest
 
 __all__ = [
     "ARCHS", "DEFAULT_ARCH", "NAME_PATTERNS", "arch_of", "default_arch", "launching_on", "plain_names", "usual_chip",
@@ -40,6 +40,7 @@ NAME_PATTERNS = {
 """The regular expressions that reduce chip names, for programs in other languages."""
 
 _LONGEST_NAME = 100
+_MOST_NAMES = 4
 
 
 def _words(name: str) -> list[str]:
@@ -175,9 +176,21 @@ def _hint(plain: str) -> str:
         if not before:
             return f"tensor cores begin with {next(iter(ARCHS))}."
         near = before[-1]
+        if near.number == number:
+            return f"did you mean {near.name!r}?"
         return f"sm_{number} is not modelled; the nearest modelled chip is {near.name} ({near.generation})."
-    for found in nearest(plain, reversed(_names())):  # the newest of several equally near names
-        entry = _names()[found]
-        spelled = next(x for x in (entry.name, *entry.aliases, *entry.products) if _plain(x) == found)
-        return f"did you mean {spelled!r} ({entry.name})?"
-    return "no name is similar to it."
+    # "10.0", a compute capability, is not similar to a name with letters.
+    names = [x for x in reversed(_names()) if x[0].isalpha() or not plain[:1].isalpha()]
+    alike = nearest(plain, names, count=_MOST_NAMES)
+    best = [x for x in alike if likeness(x, plain) == likeness(alike[0], plain)]
+    chips = {_names()[x].name: x for x in reversed(best)}  # one name for each chip: the newest
+    if not best:
+        return "no name is similar to it."
+    return f"did you mean {listed((_spelled(x) for x in reversed(chips.values())), 'or')}?"
+
+
+def _spelled(plain: str) -> str:
+    """Write a plain name as the table does, with its chip."""
+    entry = _names()[plain]
+    spelled = next(x for x in (entry.name, *entry.aliases, *entry.products) if _plain(x) == plain)
+    return f"{spelled!r} ({entry.name})"

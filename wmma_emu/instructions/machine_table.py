@@ -51,7 +51,8 @@ VOLTA = (
         for since, source in (("sm_70", _OLD), ("sm_75", ""))
         for sums, name, steps in (("f32.f32", "F32.F32", 4), ("f32.f16", "F32.F16", 4), ("f16.f16", "F16.F16", 2))
     ),
-    CodeEntry("sm_80", "no MMA: shuffles and float32 FMUL, FFMA, FADD ({N} instructions)", _QUADS,
+    CodeEntry("sm_80", "shuffles and float32 FMUL, FFMA, FADD instead of a matrix instruction "
+         "({N} instructions)", _QUADS,
          "ptxas 12.8 (sm_86: 12.4; kinds of operations: 13.0), cubins disassembled, 2026-11-20"),
 )  # fmt: skip
 

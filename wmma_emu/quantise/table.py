@@ -7,7 +7,7 @@ from wmma_emu.errors import UnknownNameError, shorten
 from wmma_emu.evidence import Evidence, Run
 from wmma_emu.formats import format_of
 from wmma_emu.quantise.spec import BlockFormat, ScaleRule
-from wmma_emu.suggestions import nearest, question
+from wmma_emu.suggestions import did_you_mean, nearest, question
 
 _documented = partial(Evidence, "documented")
 
@@ -181,6 +181,5 @@ def scale_rule_of(name: "str | None", fmt: BlockFormat) -> ScaleRule:
     for rule in legal:
         if isinstance(name, str) and rule.name == name.lower():
             return rule
-    raise UnknownNameError(
-        f"there is no scale rule {shorten(name)} for {fmt}; its rules are {', '.join(map(str, legal))}"
-    )
+    hint = did_you_mean(name, map(str, legal), f"its rules are {', '.join(map(str, legal))}")
+    raise UnknownNameError(f"there is no scale rule {shorten(name)} for {fmt}{hint}")

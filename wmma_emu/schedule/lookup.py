@@ -9,6 +9,7 @@ from wmma_emu.chip_sets import newest
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.evidence import Evidence
 from wmma_emu.instructions import Arch, Instruction, MachineCode, arch_of, lookup, machine_instructions
+from wmma_emu.renamed import renamed_keywords
 from wmma_emu.schedule.divide import Layouts, opcodes_of, quad_steps, tiles, undivided_step
 from wmma_emu.schedule.spec import Finish, MachineStep, Schedule
 from wmma_emu.schedule.table import LIKE_TITAN_V, ORDERS, UNDIVIDED, VOLTA_SETS, WHOLE_SOURCE, Order, Undivided
@@ -43,7 +44,7 @@ def schedule_of(instruction: "str | Instruction", arch: "str | Arch", lowering: 
     >>> schedule_of("m8n8k4.f32.f16.f16.f32", "a100")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
-    wmma_emu.errors.UnsupportedInstructionError: mma.sync...m8n8k4... has no schedule on sm_80: it is no MMA: ...
+    wmma_emu.errors.UnsupportedInstructionError: mma.sync...m8n8k4... has no schedule on sm_80: it is executed by ...
     """
     chip = arch_of(arch)
     entry = lookup(instruction, chip)
@@ -51,6 +52,7 @@ def schedule_of(instruction: "str | Instruction", arch: "str | Arch", lowering: 
     return scheduled(entry, chip, dot_product_of(entry, chip.name, code.lowering))
 
 
+@renamed_keywords(row="instruction")
 def undivided(instruction: Instruction, chip: "str | Arch") -> Undivided | None:
     """Return the reason why an instruction has no schedule on a chip, or None if it has one."""
     reasons = (x for x in UNDIVIDED if _is_of(instruction, x) and x.shape in ("", instruction.shape))
@@ -62,6 +64,7 @@ def _is_of(instruction: Instruction, entry: "Order | Undivided") -> bool:
     return is_named and instruction.family in entry.families.split()
 
 
+@renamed_keywords(row="instruction")
 @cache
 def scheduled(instruction: Instruction, chip: Arch, product: DotProduct) -> Schedule:
     """Build a schedule as in `schedule_of`; ``product`` has the arithmetic and the lowering."""

@@ -112,13 +112,14 @@ _TWICE = "one for A and the complement of B, one for the complement of A and B"
 
 UNDIVIDED = (
     Undivided("mma.sync", "f16", "sm_80",
-              "it is {machine}; no machine instruction makes a block of D, and which lane computes what is not known",
+              "it is executed by {machine}; no single one computes a block of D, and which lane computes what is not "
+              "known",
               Evidence("inferred", "ptxas 12.8 (sm_86: 12.4; kinds of operations: 13.0), cubins disassembled, "
                        "2026-11-20"), "m8n8k4"),
     Undivided("mma.sync wmma.mma", "b1:xor", "sm_90",
-              "it is {machine}, " + _TWICE + ", added up with C: both take every k"),
+              "it is executed by {machine}, " + _TWICE + ", added up with C: both take every k"),
     Undivided("mma.sync wmma.mma", "b1:xor", "sm_100",
-              "it is {machine} in a routine that runs twice, " + _TWICE + ", added up with C: every k is "
+              "it is executed by {machine} in a routine that runs twice, " + _TWICE + ", added up with C: every k is "
               "taken twice"),
 )  # fmt: skip
 """Instructions whose machine code does not divide D and k, or is not known to do so."""

@@ -79,9 +79,10 @@ if not TYPE_CHECKING:  # type checkers know the names, and would take any other 
         """Raise AttributeError; for names from C++, name the equivalent."""
         import sys
 
+        from wmma_emu.suggestions import missing_attribute
         from wmma_emu.wmma.spellings import advice
 
-        message, known = f"module {__name__!r} has no attribute {name!r}", advice(name)
+        known = advice(name)
         if known is not None:
-            raise AttributeError(f"{message}; {known}")
-        raise AttributeError(message, name=name, obj=sys.modules[__name__])
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}; {known}")
+        raise missing_attribute(sys.modules[__name__], name)

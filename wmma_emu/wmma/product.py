@@ -19,6 +19,7 @@ from wmma_emu.formats.codec import Bits
 from wmma_emu.instructions import INSTRUCTIONS, Instruction
 from wmma_emu.instructions.refusals import unsupported_on
 from wmma_emu.scalar import convert
+from wmma_emu.suggestions import listed
 from wmma_emu.warp import BoundInstruction
 from wmma_emu.wmma.fragments import Fragment, require_fragment
 from wmma_emu.wmma.names import AccumulateOp, BitOp, FragmentUse, element_type_of_format
@@ -185,19 +186,27 @@ def _row(d: Fragment, a: Fragment, b: Fragment, c: Fragment, modifiers: tuple[st
     a_order, b_order = (None if x.layout is None else x.layout.order for x in (a, b))
     entry = _overloads().get(_Key(shape, *formats, a_order, b_order, modifiers))
     if entry is None:
-        given = ", ".join(f"{name} {x.type}" for name, x in zip("dabc", (d, a, b, c), strict=True))
-        legal = dict.fromkeys(
-            tuple(element_type_of_format(fmt).name for fmt in (x.d, x.a, x.b, x.c))
-            for x in _overloads().values()
-            if x.shape == shape and x.a == a.format.name
-        )
-        raise FragmentMismatchError(
-            f"no overload multiplies these types: {given}; with this a there is d, a, b, c = "
-            f"{'; '.join(', '.join(names) for names in legal)}"
-        )
+        raise FragmentMismatchError(_no_overload(shape, formats))
     if a.arch.name not in entry.archs:
         raise UnsupportedInstructionError(unsupported_on(a.arch, entry.mnemonic, entry.archs))
     return entry
+
+
+def _no_overload(shape: str, given: tuple[str, ...]) -> str:
+    """Return the message for formats of d, a, b and c that are not multiplied: the nearest fix, and the legal ones."""
+    legal = list(dict.fromkeys((x.d, x.a, x.b, x.c) for x in _overloads() if x.shape == shape))
+    near = max(legal, key=lambda formats: sum(map(str.__eq__, formats, given)))
+    changed = [x for x in zip("dabc", given, near, strict=True) if x[1] != x[2]]
+    changes = [f"{name} {element_type_of_format(new)}" for name, _, new in changed]
+    same = [_names(formats) for formats in legal if formats[1] == given[1]]
+    return (
+        f"{'bmma_sync' if given[1] == 'b1' else 'mma_sync'}(d, a, b, c) cannot multiply fragments of {_names(given)}; "
+        f"the nearest fix is to make {listed(changes)}; with this a, the types are {listed(same, 'or')}"
+    )
+
+
+def _names(formats: tuple[str, ...]) -> str:
+    return f"({', '.join(element_type_of_format(x).name for x in formats)})"
 
 
 def _saturates_integers(satf: object, a: Fragment) -> bool:

@@ -47,8 +47,8 @@ def test_the_last_rule_that_applies_to_a_finding_decides(given, expected):
     (["warn:"], "unknown kind or severity ''; severities and kinds are error, warning, note"),
     ({"race": "ignore"}, "'race': 'ignore' is not a valid rule: unknown action 'ignore'; actions are error, warn, off"),
     ([7], "7 is not a valid rule: unknown action 7; actions are error, warn, off"),
-    ("warn:race", "findings='warn:race' is neither one of 'warn': one KernelFindingsWarning"),
-    (7, "nor a list of rules, such as ['warn:race', 'off:race of equal bytes']"),
+    ("warn:race", "findings='warn:race' is not 'warn', 'raise' or 'report', nor rules, such as ['warn:race'"),
+    (7, "nor rules, such as ['warn:race', 'off:deadlock'] or {'race': 'warn'}"),
 ])  # fmt: skip
 def test_an_invalid_rule_is_rejected_with_the_nearest_name(given, said):
     with pytest.raises(OptionError) as caught:

@@ -50,8 +50,8 @@ def test_a_module_has_checks_that_a_launch_may_change():
     ("given", "said"),
     [
         ("races", "checks='races' is not a tuple of names; write checks=('races',)"),
-        (("race",), "checks='race' is not a check; did you mean 'races'? The names are 'memory'"),
-        ((1,), "checks=1 is not a check; the names are 'memory'"),
+        (("race",), "checks='race' is not a check; did you mean 'races'? The checks are memory, undefined"),
+        ((1,), "checks=1 is not a check; the checks are memory, undefined"),
         (None, "checks=None is not a tuple of names; () disables every check"),
     ],
 )

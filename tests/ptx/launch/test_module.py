@@ -46,7 +46,7 @@ def test_a_chip_is_chosen_that_runs_a_text():
 @pytest.mark.parametrize(("keywords", "message"), [
     ({"contraction": "always"}, "contraction='always' is not one of 'rules', 'ptxas', 'never'"),
     ({"engine": "cuda"}, "there is no engine 'cuda'"),
-    ({"findings": "ignore"}, "findings='ignore' is neither one of 'warn': one KernelFindingsWarning"),
+    ({"findings": "ignore"}, "findings='ignore' is not 'warn', 'raise' or 'report', nor rules"),
     ({"max_steps": 0}, "max_steps must be an integer of at least 1, not 0"),
     ({"max_bytes": 0}, "max_bytes must be an integer of at least 1, not 0"),
     ({"schedules": 0}, "schedules must be an integer of at least 1, not 0"),
@@ -54,7 +54,7 @@ def test_a_chip_is_chosen_that_runs_a_text():
     ({"schedule": -1}, "schedule must be an integer of at least 0, not -1"),
     ({"max_seconds": "1"}, "max_seconds='1' is not a positive number"),
     ({"fuse": 1}, "a launch has no option fuse; it has findings, schedule"),
-    ({"contract": "never"}, "no option contract; did you mean 'contraction'[?] It has findings, .* a module has arch"),
+    ({"contractions": "never"}, "did you mean 'contraction'[?] It has findings, .* a module has arch"),
 ])  # fmt: skip
 def test_options_that_do_not_exist_are_refused(keywords, message):
     with pytest.raises(UnsupportedInstructionError, match=message):

@@ -51,4 +51,6 @@ __all__ = [
     "slug_of",
 ]  # fmt: skip
 
-__getattr__ = renamed_names(__name__, {"Location": "MemoryLocation", "Said": "Diagnosis"})
+__getattr__ = renamed_names(__name__, {
+    "Finding": "wmma_emu.ptx.Finding", "Location": "MemoryLocation", "Said": "Diagnosis",
+})  # fmt: skip

@@ -3,7 +3,7 @@
 
 from typing import NamedTuple
 
-from wmma_emu.renamed import warn_renamed
+from wmma_emu.renamed import renamed_fields, warn_renamed
 
 SEVERITIES = {
     "error": "the kernel is wrong: in some run, or on some chip, it gives wrong results or does not end",
@@ -24,6 +24,7 @@ SANITIZER = "compute-sanitizer 2025.3.1 on an NVIDIA H200, 2026-11-23"
 """The version, GPU and date of the compute-sanitizer results: memcheck, racecheck, synccheck and initcheck."""
 
 
+@renamed_fields(mend="fix")
 class Kind(NamedTuple):
     """A kind of finding.
 

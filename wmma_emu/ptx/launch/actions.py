@@ -8,7 +8,7 @@ from wmma_emu.errors import OptionError, shorten
 from wmma_emu.ptx.findings import KINDS, SEVERITIES
 from wmma_emu.ptx.reports.finding import Finding
 from wmma_emu.spellings import as_spelled
-from wmma_emu.suggestions import did_you_mean
+from wmma_emu.suggestions import did_you_mean, listed, question
 
 ACTIONS = {
     "error": "the launch fails with KernelFindingsError, and the arrays are unchanged",
@@ -23,6 +23,12 @@ FINDINGS = {
     "report": "only the report",
 }
 """The settings of ``findings=`` without rules for single kinds."""
+
+_MEANT = {
+    **dict.fromkeys(("ignore", "off", "none", "silent", "quiet", "skip"), "report"),
+    **dict.fromkeys(("error", "errors", "fail", "strict", "assert"), "raise"),
+}
+"""Words that users may try, and the settings that they mean."""
 
 
 class Rule(NamedTuple):
@@ -84,10 +90,11 @@ def rules_of(given: object) -> tuple[Rule, ...]:
     if isinstance(given, Mapping):
         return tuple(_rule(action, of, f"{of!r}: {action!r}") for of, action in given.items())
     if not isinstance(given, list | tuple):
-        legal = "; ".join(f"{name!r}: {text}" for name, text in FINDINGS.items())
+        meant = _MEANT.get(given.casefold()) if isinstance(given, str) else None
+        near = question([meant]) if meant else did_you_mean(given, FINDINGS)
+        rules = "['warn:race', 'off:deadlock'] or {'race': 'warn'}"
         raise OptionError(
-            f"findings={shorten(given)} is neither one of {legal}, nor a list of rules, such as "
-            "['warn:race', 'off:race of equal bytes'] or {'race': 'warn', 'race of equal bytes': 'off'}"
+            f"findings={shorten(given)} is not {listed(map(repr, FINDINGS), 'or')}, nor rules, such as {rules}{near}"
         )
     return tuple(_rule(*_parts(x), shorten(x)) for x in given)
 

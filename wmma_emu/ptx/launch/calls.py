@@ -12,7 +12,8 @@ from contextlib import contextmanager
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
-from wmma_emu.errors import KernelFindingsWarning, WmmaEmuError, printable
+from wmma_emu.errors import CallError, KernelFindingsWarning, WmmaEmuError, printable, shorten
+from wmma_emu.renamed import warn_renamed
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -44,6 +45,52 @@ def errors_at_the_caller(function: Callable[P, R]) -> Callable[P, R]:
             raise error.with_traceback(None) from error.__cause__
 
     return called
+
+
+_OLD_CONTRACTIONS = {"ptxas": "rules"}
+"""The names of version 0.1.0 for methods that decide what is fused, if they differ from today's."""
+
+
+def takes_contract(function: Callable[P, R]) -> Callable[P, R]:
+    """Make a decorator for a function, called by `errors_at_the_caller`, that also takes ``contract=``.
+
+    It is the old name of ``contraction=``, whose value ``"ptxas"`` is now ``"rules"``.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> @errors_at_the_caller
+    ... @takes_contract
+    ... def make(contraction="rules"):
+    ...     return contraction
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     make(contract="ptxas"), make(contract="never")
+    ('rules', 'never')
+    """
+
+    @wraps(function)
+    def called(*args: P.args, **kwargs: P.kwargs) -> R:
+        if "contract" in kwargs:
+            if "contraction" in kwargs:
+                raise CallError("contract= is the old name of contraction=; give only contraction=")
+            old = kwargs.pop("contract")
+            new = contraction_of(old)
+            warn_renamed(f"contract={shorten(old)}", f"contraction={shorten(new)}", 3)
+            kwargs["contraction"] = new
+        return function(*args, **kwargs)
+
+    return called
+
+
+def contraction_of(old: object) -> object:
+    """Return today's name of a method that decides what is fused, given that of version 0.1.0.
+
+    Examples
+    --------
+    >>> contraction_of("ptxas"), contraction_of("never")
+    ('rules', 'never')
+    """
+    return _OLD_CONTRACTIONS.get(old, old) if isinstance(old, str) else old
 
 
 @contextmanager

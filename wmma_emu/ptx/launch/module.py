@@ -14,7 +14,7 @@ from wmma_emu.formats.dtypes import dtype_meant
 from wmma_emu.instructions import DEFAULT_ARCH, Arch, arch_of
 from wmma_emu.ptx.cuda.compile import DebugCompilation, compile_cuda
 from wmma_emu.ptx.cuda.request import readable
-from wmma_emu.ptx.launch.calls import errors_at_the_caller
+from wmma_emu.ptx.launch.calls import errors_at_the_caller, takes_contract
 from wmma_emu.ptx.launch.explain import ModuleExplanation, explain_module
 from wmma_emu.ptx.launch.kernel import Kernel
 from wmma_emu.ptx.launch.names import attribute_names, find, no_kernel
@@ -60,6 +60,7 @@ class Module(PtxText):
     """
 
     @errors_at_the_caller
+    @takes_contract
     def __init__(
         self,
         text: str,
@@ -76,6 +77,7 @@ class Module(PtxText):
 
     @classmethod
     @errors_at_the_caller
+    @takes_contract
     def from_file(cls, path: str | Path, arch: str | Arch = DEFAULT_ARCH, **keywords: Any) -> "Module":
         """Read a file of PTX; CUDA C++ (``.cu``) is compiled by `from_cuda`.
 
@@ -94,6 +96,7 @@ class Module(PtxText):
 
     @classmethod
     @errors_at_the_caller
+    @takes_contract
     def from_cuda(
         cls,
         source: str,
@@ -171,6 +174,7 @@ class Module(PtxText):
 
     @classmethod
     @errors_at_the_caller
+    @takes_contract
     def from_triton(
         cls,
         function: Any,
@@ -266,7 +270,7 @@ class Module(PtxText):
         try:
             return self[name]
         except UnknownNameError as error:
-            raise AttributeError(f"a Module has no attribute of that name, and {error.args[0]}") from None
+            raise AttributeError(f"a Module has no attribute {name!r}, and {error.args[0]}") from None
 
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *attribute_names(self.program.kernels)})

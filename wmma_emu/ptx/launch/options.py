@@ -206,18 +206,16 @@ def _baseline_of(given: object) -> Baseline | None:
 
 def _checks_of(given: object) -> frozenset[str]:
     names = [given] if isinstance(given, str) else given
-    legal = "; ".join(f"{name!r}: {text}" for name, text in CHECKS.items())
+    legal = f"the checks are {', '.join(CHECKS)}"
     if not isinstance(names, list | tuple | set | frozenset):
         raise OptionError(
             f"checks={shorten(given)} is not a tuple of names; () disables every check, and without checks= all are "
-            f"enabled; the names are {legal}"
+            f"enabled; {legal}"
         )
     names = [as_spelled(x, CHECKS) if isinstance(x, str) else x for x in names]
     for name in names:
         if not isinstance(name, str) or name not in CHECKS:
-            raise OptionError(
-                f"checks={shorten(name)} is not a check{did_you_mean(name, CHECKS, f'the names are {legal}')}"
-            )
+            raise OptionError(f"checks={shorten(name)} is not a check{did_you_mean(name, CHECKS, legal)}")
     if isinstance(given, str):
         raise OptionError(f"checks={given!r} is not a tuple of names; write checks=({given!r},)")
     return frozenset(names)

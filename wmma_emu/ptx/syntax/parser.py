@@ -29,7 +29,11 @@ def parse(text: str) -> ModuleText:
     (Name(text='%r1'), Name(text='%r2'), Literal(kind='int', value=16))
     """
     if not isinstance(text, str):
-        raise PtxSyntaxError(f"expected PTX as a string, found {type(text).__name__}; decode bytes first")
+        fix = "; decode bytes first" if isinstance(text, bytes | bytearray) else ""
+        raise PtxSyntaxError(f"expected PTX as a string, found {type(text).__name__}{fix}")
+    if text.endswith((".ptx", ".cu")) and "\n" not in text:
+        raise PtxSyntaxError("found the name of a file; expected the PTX itself, and Module.from_file reads a file",
+                             text=text)  # fmt: skip
     reader = Reader(text)
     version = _version(reader)
     reader.take(".target", "after .version")
