@@ -195,14 +195,20 @@ def test_the_formulas_that_an_operand_links_to_give_its_layout_on_every_chip(pag
                         places = [layout.register_of(i) * 100 + layout.bit_of(i) for i in range(layout.num_elements)]
                         assert (given["register"] * 100 + given["bit"])[:, 0].tolist() == places
                 assert not links or sorted(covered) == sorted(row.archs)
-    assert len({layout for _, layout in checked}) > 100
+    assert {layout for _, layout in checked} == {
+        layout_for(row, operand, chip)
+        for row in INSTRUCTIONS.values()
+        for operand in OPERANDS
+        if row.registers(operand)
+        for chip in row.archs
+    }
 
 
 def test_every_picture_is_drawn_once_and_is_the_beginning_of_the_layouts_that_it_stands_for(pages):
     layouts = pictured_layouts(groups())
     files = {name for layout in layouts for name in pictures_of(layout)}
     named = {x for text in pages.values() for x in re.findall(r'<img src="\.\./\.\./_layouts/([^"]+)"', text)}
-    assert named == files and len(files) == 2 * len(layouts) > 160
+    assert named == files and len(files) == 2 * len(layouts) > 0
     for group in groups():
         for shown in gallery(group):
             first = shown.pictured
@@ -321,7 +327,7 @@ def test_one_picture_of_each_operand_is_open_and_the_others_are_a_click_away(pag
 def test_every_command_is_on_the_page_with_its_help(pages):
     text = pages["reference/tables/command-line"]
     words = list(commands())
-    assert len(words) > 10 and ("ptx", "run") in words
+    assert {("crosscheck",), ("explain",), ("layout",), ("list",), ("ptx", "run")} <= set(words)
     for command in words:
         name = " ".join(("wmma-emu", *command))
         assert text.count(f"\n## `{name}`\n\n```text\nusage: {name} ") == 1
