@@ -63,10 +63,10 @@ class Row(NamedTuple):
 def read_table(path: Path = TABLE) -> dict[str, Row]:
     """Read the table, in its order."""
     with path.open(encoding="utf-8", newline="") as file:
-        rows = [
+        entries = [
             Row(x["opcode"], int(x["files"]), x["chips"], x["writers"], x["operands"]) for x in csv.DictReader(file)
         ]
-    return {row.opcode: row for row in rows}
+    return {entry.opcode: entry for entry in entries}
 
 
 def write_table(rows: Iterable[Row], path: Path = TABLE) -> None:

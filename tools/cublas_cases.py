@@ -62,7 +62,7 @@ class Case(NamedTuple):
     def preset(self) -> str:
         """The name for ``like=`` of `wmma_emu.gemm`; empty if the format has no preset."""
         name = f"cublas-sm90-{self.fmt}" + ("-fast" if "fast" in self.call else "")
-        return name if any(row.name == name for row in PRESETS) else ""
+        return name if any(entry.name == name for entry in PRESETS) else ""
 
 
 _SQUARES = tuple((x, x, x) for x in (16, 64, 128, 256, 512, 1024))

@@ -43,8 +43,8 @@ class Row(NamedTuple):
 def distinct_rows(arch: str = "") -> list[Row]:
     """Return one instruction for each way of computing floats without block scales: dense and narrow ones first."""
     found: dict[tuple[object, ...], Row] = {}
-    probed = (row for row in INSTRUCTIONS.values() if not row.is_block_scaled)
-    order = sorted(probed, key=lambda row: (row.is_sparse, row.is_warpgroup, row.n))
+    probed = (entry for entry in INSTRUCTIONS.values() if not entry.is_block_scaled)
+    order = sorted(probed, key=lambda entry: (entry.is_sparse, entry.is_warpgroup, entry.n))
     for instruction in order:
         for chip in instruction.archs if not arch else {arch} & set(instruction.archs):
             for model in models_for(instruction, chip):
@@ -60,13 +60,13 @@ def _key(instruction: Instruction, model: Any) -> tuple[object, ...]:
 
 
 def probe_row(row: Row) -> dict[str, Any]:
-    """Examine the emulator's own model of a row, and compare with it."""
+    """Examine the emulator's own model of an entry, and compare with it."""
     ins = row.bound()
     return compared(row, ins, ins)
 
 
 def compared(row: Row, ins: we.BoundInstruction, f: Callable[..., Any]) -> dict[str, Any]:
-    """Examine a function, and compare what was found with the row of the table."""
+    """Examine a function, and compare what was found with the entry of the table."""
     start = time.perf_counter()
     report = examine(f, like=ins)
     seconds = time.perf_counter() - start
@@ -74,13 +74,13 @@ def compared(row: Row, ins: we.BoundInstruction, f: Callable[..., Any]) -> dict[
     return {**row._asdict(), "seconds": round(seconds, 2), "differences": found, **report.to_dict()}
 
 
-def on_the_gpu(rows: list[Row]) -> Iterator[dict[str, Any]]:
+def on_the_gpu(entries: list[Row]) -> Iterator[dict[str, Any]]:
     """Examine the local GPU, instruction after instruction."""
-    for row in rows:
-        ins = row.bound()
-        if ins.model.lowering != "native" and ins.model != we.instruction(row.mnemonic, arch=row.arch).model:
+    for entry in entries:
+        ins = entry.bound()
+        if ins.model.lowering != "native" and ins.model != we.instruction(entry.mnemonic, arch=entry.arch).model:
             continue  # another compiler's sequence than the local one
-        yield compared(row, ins, partial(we.gpu.multiply, ins))
+        yield compared(entry, ins, partial(we.gpu.multiply, ins))
 
 
 def page_of(results: list[dict[str, Any]], about: str) -> str:

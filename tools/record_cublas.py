@@ -39,7 +39,7 @@ _SIGNED = {1: np.int8, 2: np.int16, 4: np.int32}
 def row_checksums(bits: NDArray[Any]) -> NDArray[np.uint32]:
     """Return CRC-32 of the little-endian bytes of each row."""
     little = np.ascontiguousarray(bits.astype(bits.dtype.newbyteorder("<")))
-    return np.array([zlib.crc32(row.tobytes()) for row in little], np.uint32)
+    return np.array([zlib.crc32(entry.tobytes()) for entry in little], np.uint32)
 
 
 def record(cases: Sequence[Case], seed: int, matmul: Matmul) -> dict[str, NDArray[Any]]:

@@ -177,17 +177,17 @@ def _with_inputs(arrays: dict[str, Array]) -> Iterator[Case]:
             continue
         family = rest.removesuffix("|D")
         mnemonic, _, selector = name.partition("#sel")
-        row = lookup(f"mma.{mnemonic}" if mnemonic.startswith("sp.") else mnemonic)
-        parts = {x: arrays[f"{name}|{family}|{x}"] for x in ("ABCDE" if row.is_sparse else "ABCD")}
+        entry = lookup(f"mma.{mnemonic}" if mnemonic.startswith("sp.") else mnemonic)
+        parts = {x: arrays[f"{name}|{family}|{x}"] for x in ("ABCDE" if entry.is_sparse else "ABCD")}
         registers_first = {x: np.moveaxis(array, -2, 0) for x, array in parts.items() if x in "ACD"}
-        b = _columns(row, parts["B"]) if row.is_warpgroup else np.moveaxis(parts["B"], 1, 0)
-        keywords = {"metadata": parts["E"], "selector": int(selector)} if row.is_sparse else {}
+        b = _columns(entry, parts["B"]) if entry.is_warpgroup else np.moveaxis(parts["B"], 1, 0)
+        keywords = {"metadata": parts["E"], "selector": int(selector)} if entry.is_sparse else {}
         a, c, d = (registers_first[x] for x in "ACD")
-        yield Case(row.mnemonic, family, a, b, c, d, keywords)
+        yield Case(entry.mnemonic, family, a, b, c, d, keywords)
 
 
-def _columns(row: Instruction, memory: Array) -> Array:
+def _columns(entry: Instruction, memory: Array) -> Array:
     """Return B of `wgmma`, (tiles, k, n), from the bytes of its columns."""
-    storage = row.format("b").storage
-    columns = np.ascontiguousarray(memory).view(storage).reshape(len(memory), row.n, row.k)
+    storage = entry.format("b").storage
+    columns = np.ascontiguousarray(memory).view(storage).reshape(len(memory), entry.n, entry.k)
     return columns.swapaxes(1, 2)

@@ -68,8 +68,8 @@ class Case:
 
     def observe(self, execute: Execute) -> Bits:
         """Return the operand as the hardware reads it: (memories, rows, k), as patterns of D."""
-        row = self.ins.instruction
-        rows, k = (row.m, row.terms) if self.operand == "a" else (row.n, row.k)
+        entry = self.ins.instruction
+        rows, k = (entry.m, entry.terms) if self.operand == "a" else (entry.n, entry.k)
         seen: Any = None
         for launch in self.launches:
             given = {name: value for name, value in launch.items() if name != "probed"}
@@ -122,8 +122,8 @@ def _descriptors(
     ins: BoundWarpgroupInstruction, operand: str, fmt: Format, swizzle: int, major: Major
 ) -> Iterator[tuple[str, MatrixDescriptor, str]]:
     """Return Descriptors of one operand: atoms along lines first, across lines first, and shifted ones."""
-    row, mode = ins.instruction, SWIZZLES[swizzle]
-    rows, k = (row.m, row.terms) if operand == "a" else (row.n, row.k)
+    entry, mode = ins.instruction, SWIZZLES[swizzle]
+    rows, k = (entry.m, entry.terms) if operand == "a" else (entry.n, entry.k)
     lines, along = (rows, k) if major == "k" else (k, rows)
     atoms = -(-along * fmt.bits // 8 // mode.line_bytes)
     atom = mode.atom_bytes
@@ -142,7 +142,7 @@ def _descriptors(
     for name, (leading, stride) in zip(("compact", "other"), pairs, strict=True):
         yield name, MatrixDescriptor(0, leading, stride, swizzle), ""
     leading, stride = pairs[0]
-    if row.n not in (24, row.k, row.terms):
+    if entry.n not in (24, entry.k, entry.terms):
         return
     yield "shifted by a pattern", MatrixDescriptor(2048, leading, stride, swizzle), ""
     if not swizzle:
@@ -163,9 +163,9 @@ def _descriptors(
 def _case(
     name: str, ins: BoundWarpgroupInstruction, operand: str, fields: MatrixDescriptor, major: Major, question: str
 ) -> Case:
-    row = ins.instruction
+    entry = ins.instruction
     fmt = (ins.a if operand == "a" else ins.b).format
-    rows, k = (row.m, row.terms) if operand == "a" else (row.n, row.k)
+    rows, k = (entry.m, entry.terms) if operand == "a" else (entry.n, entry.k)
     try:
         where = addresses(fields, rows, k, fmt, major)
     except WmmaEmuError:
@@ -216,13 +216,13 @@ def _one(fmt: Format) -> int:
 
 
 def _probe_b(ins: BoundWarpgroupInstruction, shared: SharedOperand) -> Iterator[dict[str, Any]]:
-    row, fmt = ins.instruction, ins.a.format
-    for first in range(0, row.k, 64):
-        probed = np.arange(first, min(first + 64, row.k))
-        A = np.zeros((64, row.k), fmt.storage)
+    entry, fmt = ins.instruction, ins.a.format
+    for first in range(0, entry.k, 64):
+        probed = np.arange(first, min(first + 64, entry.k))
+        A = np.zeros((64, entry.k), fmt.storage)
         A[np.arange(len(probed)), probed] = _one(fmt)
         options = {}
-        if row.is_sparse:
+        if entry.is_sparse:
             packed, options["metadata"] = ins.compress(from_bits(A, fmt))
             a = ins.a.pack(packed)
         else:
@@ -231,15 +231,15 @@ def _probe_b(ins: BoundWarpgroupInstruction, shared: SharedOperand) -> Iterator[
 
 
 def _probe_a(ins: BoundWarpgroupInstruction, shared: SharedOperand) -> Iterator[dict[str, Any]]:
-    row, fmt = ins.instruction, ins.b.format
-    k = np.arange(row.terms)
+    entry, fmt = ins.instruction, ins.b.format
+    k = np.arange(entry.terms)
     options = {}
-    if row.is_sparse:
-        k = 2 * k if row.a == "tf32" else 4 * (k // 2) + k % 2
-        options["metadata"] = pack_metadata(row, np.broadcast_to(k, (64, row.terms)))
-    B = np.zeros((row.k, row.n), fmt.storage)
-    B[k, np.arange(row.terms)] = _one(fmt)
-    yield {"a": shared, "b": from_bits(B, fmt), "c": _zeros(ins), **options, "probed": np.arange(row.terms)}
+    if entry.is_sparse:
+        k = 2 * k if entry.a == "tf32" else 4 * (k // 2) + k % 2
+        options["metadata"] = pack_metadata(entry, np.broadcast_to(k, (64, entry.terms)))
+    B = np.zeros((entry.k, entry.n), fmt.storage)
+    B[k, np.arange(entry.terms)] = _one(fmt)
+    yield {"a": shared, "b": from_bits(B, fmt), "c": _zeros(ins), **options, "probed": np.arange(entry.terms)}
 
 
 def _zeros(ins: BoundWarpgroupInstruction) -> NDArray[Any]:

@@ -93,16 +93,16 @@ EDITED = tuple(
 """Products whose fragments are edited; 4-bit and 1-bit fragments give whole words of elements, no single ones."""
 
 
-def edits(row: Instruction) -> list[Edit]:
+def edits(entry: Instruction) -> list[Edit]:
     """Edit each element of the fragments of A, B and C once, in one lane or another; the first edits nothing."""
     found = [Edit(99, 0, 0, False, 0)]
     fragments: tuple[tuple[Operand, Use, MemoryLayout | None], ...] = (
-        ("a", "matrix_a", row.a_layout), ("b", "matrix_b", row.b_layout), ("c", "accumulator", None),
+        ("a", "matrix_a", entry.a_layout), ("b", "matrix_b", entry.b_layout), ("c", "accumulator", None),
     )  # fmt: skip
     for number, (operand, use, stored) in enumerate(fragments):
-        fmt = row.format(operand)
-        count = len(fragment_layout(use, row.m, row.n, row.k, fmt, stored, "sm_90").coords)
-        words = random_words(f"wmma_emu edits 1|{row.shape}|{row.d}|{row.a}|{operand}", count)
+        fmt = entry.format(operand)
+        count = len(fragment_layout(use, entry.m, entry.n, entry.k, fmt, stored, "sm_90").coords)
+        words = random_words(f"wmma_emu edits 1|{entry.shape}|{entry.d}|{entry.a}|{operand}", count)
         for i, word in enumerate(words.tolist()):
             found.append(Edit(number, word % 32, i, bool(word >> 8 & 1), _value(fmt, word >> 16)))
     return found
@@ -157,7 +157,7 @@ def saturated_source() -> str:
 
 def record_saturated(mnemonic: str, run: Run, seed: int, tiles: int) -> Bits:
     """Return D registers (registers, tiles, 32) of a saturating product."""
-    row = saturated_row(mnemonic)
+    entry = saturated_row(mnemonic)
     a, b, c = all_inputs(mnemonic, SATURATED_FAMILIES, seed, tiles)
     count = a.shape[1]
-    return run(kernel_name(row), (a, b, c), (row.registers("d"), count, 32), "u4", count, blocks=count)
+    return run(kernel_name(entry), (a, b, c), (entry.registers("d"), count, 32), "u4", count, blocks=count)

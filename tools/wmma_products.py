@@ -59,9 +59,9 @@ class Matrix:
         change by: 16 bytes, 8 for 8-bit elements, 32 elements of 4 bits, 128 of 1 bit.
     """
 
-    def __init__(self, row: Instruction, operand: Operand, stored: Literal["row", "col"], gap: int) -> None:
+    def __init__(self, entry: Instruction, operand: Operand, stored: Literal["row", "col"], gap: int) -> None:
         self.operand, self.stored = operand, stored
-        self.format, self.shape = row.format(operand), row.matrix_shape(operand)
+        self.format, self.shape = entry.format(operand), entry.matrix_shape(operand)
         bits = self.format.bits
         step = {8: 8, 4: 32, 1: 128}.get(bits, 128 // bits)
         self.lines, self.line = self.shape if stored == "row" else self.shape[::-1]
@@ -69,7 +69,7 @@ class Matrix:
         use = {"a": "matrix_a", "b": "matrix_b"}.get(operand, "accumulator")
         accumulator = self.format.name if use == "accumulator" else ""
         memory_layout = ("mem_" if accumulator else "") + stored + "_major"
-        self.fragment = Fragment(use, row.m, row.n, row.k, row.a, accumulator, memory_layout)
+        self.fragment = Fragment(use, entry.m, entry.n, entry.k, entry.a, accumulator, memory_layout)
 
     @property
     def nbytes(self) -> int:
@@ -110,14 +110,14 @@ class Product:
     occur.
     """
 
-    def __init__(self, row: Instruction, number: int) -> None:
-        self.row, self.mnemonic = row, row.mnemonic
+    def __init__(self, entry: Instruction, number: int) -> None:
+        self.row, self.mnemonic = entry, entry.mnemonic
         orders: tuple[Literal["row", "col"], ...] = ("row", "col")
         of_c, of_d = orders[(number + number // 4) % 2], orders[(number // 2 + number // 8) % 2]
-        stored = (row.a_layout, row.b_layout, of_c, of_d)
+        stored = (entry.a_layout, entry.b_layout, of_c, of_d)
         gaps = (number % 3, (number // 3) % 3, (number // 2) % 3, (number // 5) % 3)
         self.a, self.b, self.c, self.d = self.matrices = tuple(
-            Matrix(row, operand, *how) for operand, how in zip(OPERANDS, zip(stored, gaps, strict=True), strict=True)
+            Matrix(entry, operand, *how) for operand, how in zip(OPERANDS, zip(stored, gaps, strict=True), strict=True)
         )
 
     def __repr__(self) -> str:

@@ -52,7 +52,7 @@ def test_accesses_before_a_thread_takes_the_lock_can_race(monkeypatch, place):
 
 
 def test_a_lock_that_is_released_without_a_fence_does_not_protect(monkeypatch):
-    # One thread alone omits the fence; the others see what they load only by luck.
+    # One thread alone omits the fence: nothing orders its store before the loads of the others.
     one = "mov.u32 %r6, %ctaid.x; setp.eq.u32 %p, %r6, 1; @!%q bra fence; @%p bra none; fence: membar.gl; none:"
     _, kinds = launched(monkeypatch, release=one)
     assert kinds == {"race"}
