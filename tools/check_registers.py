@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tools.recordings import Case, load_arrays, read_registers
+from tools.recordings import RecordedRegisters, load_arrays, read_registers
 from wmma_emu.api import instruction
 
 
@@ -29,7 +29,7 @@ class Result(NamedTuple):
     first: str
 
 
-def check(cases: Iterable[Case], arch: str, engine: str) -> Iterator[Result]:
+def check(cases: Iterable[RecordedRegisters], arch: str, engine: str) -> Iterator[Result]:
     """Compare all families of each instruction; cases of one instruction follow one another."""
     for mnemonic, families in groupby(cases, key=lambda x: x.mnemonic):
         ins = instruction(mnemonic, arch=arch)

@@ -33,7 +33,7 @@ _WHOLE_RANGE = (8, 24, 256)
 
 
 @dataclass(frozen=True)
-class Case:
+class InstructionOperands:
     """One family of one instruction: operands as `execute` takes them, and keywords."""
 
     mnemonic: str
@@ -51,7 +51,7 @@ def families_recorded(entry: we.Instruction) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names[(start + i) % len(names)] for i in range(3)))
 
 
-def case_of(ins: we.BoundInstruction, family: str, seed: int) -> Case:
+def case_of(ins: we.BoundInstruction, family: str, seed: int) -> InstructionOperands:
     """Draw one family of an instruction: two tiles of A by two of B and C; of `wgmma` one.
 
     Selectors, scale-d and the signs of `wgmma` take turns from family to family.
@@ -72,7 +72,7 @@ def case_of(ins: we.BoundInstruction, family: str, seed: int) -> Case:
             keywords["negate_a"], keywords["negate_b"] = turn % 3 == 1, turn % 4 == 2
     a, c = (_registers(ins, x, matrices) for x, matrices in (("a", drawn.a), ("c", drawn.c)))
     b = from_bits(drawn.b, entry.format("b"))[None] if entry.is_warpgroup else _registers(ins, "b", drawn.b)[:, None]
-    return Case(entry.mnemonic, family, (a[:, :, None], b, c[:, None]), keywords)
+    return InstructionOperands(entry.mnemonic, family, (a[:, :, None], b, c[:, None]), keywords)
 
 
 def _registers(ins: we.BoundInstruction, operand: str, matrices: Array) -> Array:

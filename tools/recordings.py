@@ -21,7 +21,7 @@ Array = NDArray[Any]
 
 
 @dataclass(frozen=True)
-class Case:
+class RecordedRegisters:
     """One family of one instruction: registers in and out, (registers, tiles, 32), as `execute` takes them.
 
     ``keywords`` are passed to `execute`: metadata and selector of a sparse instruction.
@@ -35,12 +35,14 @@ class Case:
     d: Array
     keywords: dict[str, Any] = field(default_factory=dict)
 
-    def first_tiles(self, count: int | None) -> "Case":
+    def first_tiles(self, count: int | None) -> "RecordedRegisters":
         """Return the same case with fewer tiles."""
         kept = slice(count)
         keywords = {key: x[kept] if key == "metadata" else x for key, x in self.keywords.items()}
         b = self.b[kept] if INSTRUCTIONS[self.mnemonic].is_warpgroup else self.b[:, kept]
-        return Case(self.mnemonic, self.family, self.a[:, kept], b, self.c[:, kept], self.d[:, kept], keywords)
+        return RecordedRegisters(
+            self.mnemonic, self.family, self.a[:, kept], b, self.c[:, kept], self.d[:, kept], keywords
+        )
 
 
 def digest(array: Array) -> np.uint64:
@@ -140,7 +142,7 @@ def all_inputs(mnemonic: str, families: tuple[str, ...], seed: int, tiles: int) 
     return tuple(np.concatenate(parts, axis=1) for parts in zip(*drawn, strict=True))
 
 
-def read_registers(path: str | Path) -> Iterator[Case]:
+def read_registers(path: str | Path) -> Iterator[RecordedRegisters]:
     """Read register recordings: those of `tools.record_registers`, or ones that hold their inputs.
 
     The latter have keys ``instruction|family|A`` (B, C, D; E is metadata), names without their prefix, sparse ones
@@ -167,10 +169,10 @@ def read_registers(path: str | Path) -> Iterator[Case]:
         names = [x for x in families_of(INSTRUCTIONS[mnemonic]) if x in families]
         for i, family in enumerate(names):
             part = np.s_[:, i * tiles : (i + 1) * tiles]
-            yield Case(mnemonic, family, a[part], b[part], c[part], d[part])
+            yield RecordedRegisters(mnemonic, family, a[part], b[part], c[part], d[part])
 
 
-def _with_inputs(arrays: dict[str, Array]) -> Iterator[Case]:
+def _with_inputs(arrays: dict[str, Array]) -> Iterator[RecordedRegisters]:
     for key in arrays:
         name, _, rest = key.partition("|")
         if not rest.endswith("|D"):
@@ -183,7 +185,7 @@ def _with_inputs(arrays: dict[str, Array]) -> Iterator[Case]:
         b = _columns(entry, parts["B"]) if entry.is_warpgroup else np.moveaxis(parts["B"], 1, 0)
         keywords = {"metadata": parts["E"], "selector": int(selector)} if entry.is_sparse else {}
         a, c, d = (registers_first[x] for x in "ACD")
-        yield Case(entry.mnemonic, family, a, b, c, d, keywords)
+        yield RecordedRegisters(entry.mnemonic, family, a, b, c, d, keywords)
 
 
 def _columns(entry: Instruction, memory: Array) -> Array:

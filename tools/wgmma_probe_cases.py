@@ -54,7 +54,7 @@ Execute = Callable[..., NDArray[Any]]
 
 
 @dataclass
-class Case:
+class DescriptorProbe:
     """One descriptor. ``where`` is (rows, k) addresses, rows of A or columns of B; None where the emulator refuses."""
 
     name: str
@@ -97,7 +97,7 @@ class Case:
         return np.array([by_value.get(tuple(x), -1) for x in columns]).reshape(seen.shape[1:])
 
 
-def cases(columns: Sequence[int] = COLUMNS) -> Iterator[Case]:
+def cases(columns: Sequence[int] = COLUMNS) -> Iterator[DescriptorProbe]:
     """Return all cases: B of every given n, A, sparse ones, shifted starts, and illegal descriptors."""
     for kind, shapes in (("wgmma", SHAPES), ("wgmma.sp", SPARSE_SHAPES)):
         for (name, shape), swizzle in itertools.product(shapes.items(), SWIZZLES):
@@ -109,7 +109,7 @@ def cases(columns: Sequence[int] = COLUMNS) -> Iterator[Case]:
             yield from _of_operand(f"{kind}.m64n{widest}{shape}", "a", swizzle)
 
 
-def _of_operand(mnemonic: str, operand: str, swizzle: int) -> Iterator[Case]:
+def _of_operand(mnemonic: str, operand: str, swizzle: int) -> Iterator[DescriptorProbe]:
     ins = BoundWarpgroupInstruction(lookup(mnemonic, "sm_90"), arch_of("sm_90"))
     fmt = (ins.a if operand == "a" else ins.b).format
     majors: tuple[Major, ...] = ("k", "mn") if fmt.bits == 16 else ("k",)
@@ -162,7 +162,7 @@ def _descriptors(
 
 def _case(
     name: str, ins: BoundWarpgroupInstruction, operand: str, fields: MatrixDescriptor, major: Major, question: str
-) -> Case:
+) -> DescriptorProbe:
     entry = ins.instruction
     fmt = (ins.a if operand == "a" else ins.b).format
     rows, k = (entry.m, entry.terms) if operand == "a" else (entry.n, entry.k)
@@ -174,7 +174,7 @@ def _case(
         raise ValueError(f"{name}: the emulator refuses {fields}")
     size = 65536 if where is None else int(where.max()) // (8 if fmt.bits < 8 else 1) + 16
     memory = _memory(name, fmt, -(-size // 16) * 16)
-    case = Case(name, ins, operand, SharedOperand(memory, fields.encode(), major == "mn"), where, question)
+    case = DescriptorProbe(name, ins, operand, SharedOperand(memory, fields.encode(), major == "mn"), where, question)
     case.launches = list(_probe_a(ins, case.shared) if operand == "a" else _probe_b(ins, case.shared))
     return case
 
@@ -246,7 +246,7 @@ def _zeros(ins: BoundWarpgroupInstruction) -> NDArray[Any]:
     return np.zeros((ins.c.num_registers, 4, 32), np.uint32)
 
 
-def check(case: Case, execute: Execute) -> str:
+def check(case: DescriptorProbe, execute: Execute) -> str:
     """Return one line: equal, or where the difference is; where the emulator refuses, what was found."""
     try:
         seen = case.observe(execute)

@@ -12,7 +12,7 @@ from tools.record_registers import kernel as register_kernel
 from tools.record_registers import kernel_name
 from tools.recording_inputs import random_words
 from tools.recordings import all_inputs
-from tools.wmma_products import Bits, Product
+from tools.wmma_products import Bits, WmmaOverload
 from wmma_emu.formats import Format, encode
 from wmma_emu.instructions import INSTRUCTIONS, Instruction
 from wmma_emu.instructions.spec import Operand
@@ -116,7 +116,7 @@ def _value(fmt: Format, word: int) -> int:
     return pattern | (word >> 2) & ((1 << fmt.ignored_low_bits) - 1)
 
 
-def edited_source(product: Product) -> str:
+def edited_source(product: WmmaOverload) -> str:
     """Return the kernel of a product with one edit a block, all on the first tile."""
     head, _, rest = product.source.partition("\n    wmma::mma_sync")
     head = head.replace(f"{product.kernel}(", f"edited_{product.kernel}(const unsigned* edits, ")
@@ -124,7 +124,7 @@ def edited_source(product: Product) -> str:
     return f"{head}{calls}\n    wmma::mma_sync{rest}"
 
 
-def record_edits(product: Product, run_twice: Callable[..., tuple[Bits, Bits]], seed: int) -> Bits:
+def record_edits(product: WmmaOverload, run_twice: Callable[..., tuple[Bits, Bits]], seed: int) -> Bits:
     """Return D of every edit, as bits that differ from D of the first, which edits nothing."""
     listed = edits(product.row)
     words = np.array([[*edit[:4], edit.pattern & 0xFFFFFFFF, edit.pattern >> 32] for edit in listed], np.uint32)

@@ -103,7 +103,7 @@ def _pack(lines: Bits, bits: int) -> NDArray[np.uint8]:
     return np.packbits(each.reshape(*lines.shape[:-1], -1), axis=-1, bitorder="little")
 
 
-class Product:
+class WmmaOverload:
     """One overload of `mma_sync` or `bmma_sync`, with the memory layouts that it is recorded with.
 
     A and B lie as their fragments' types say. Those of C and D, and the gaps, follow from ``number``, so that all
@@ -121,7 +121,7 @@ class Product:
         )
 
     def __repr__(self) -> str:
-        return f"<Product {self.mnemonic}>"
+        return f"<WmmaOverload {self.mnemonic}>"
 
     @property
     def kernel(self) -> str:
@@ -196,11 +196,11 @@ extern "C" __global__ void {self.kernel}(const void* a, const void* b, const voi
 """
 
 
-def products(arch: str) -> list[Product]:
+def products(arch: str) -> list[WmmaOverload]:
     """Return every product that mma.h has on a chip: `mma_sync`, that of integers with satf too, and `bmma_sync`.
 
     On Hopper 94 overloads, 26 of them saturating too, and two operations of bits.
     """
     not_in_header = {"rn", "rz", "rm", "rp"}
     rows = [x for x in instructions_of(arch) if x.family == "wmma.mma" and not_in_header.isdisjoint(x.modifiers)]
-    return [Product(row, i) for i, row in enumerate(rows)]
+    return [WmmaOverload(row, i) for i, row in enumerate(rows)]

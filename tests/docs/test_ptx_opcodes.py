@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.collect_ptx_opcodes import Row, forms_of, listed_with, read_table, write_table
+from tools.collect_ptx_opcodes import TypedOpcode, forms_of, listed_with, read_table, write_table
 from tools.ptx_opcode_table import PAGE, all_refusals, page, reason_of, refusals, step_of, text_of
 from wmma_emu.errors import PtxSyntaxError
 
@@ -77,22 +77,23 @@ def test_the_table_is_sorted_and_names_chips_and_operands(rows):
 
 
 def test_a_row_becomes_a_line_with_registers_of_its_kinds():
-    row = Row("wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32", 1, "sm_80", "", "{8 %f32}, {2 %b32}, @shared, !%pred")
-    text, places = text_of([row], "sm_80")
+    operands = "{8 %f32}, {2 %b32}, @shared, !%pred"
+    entry = TypedOpcode("wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32", 1, "sm_80", "", operands)
+    text, places = text_of([entry], "sm_80")
     ((line, opcode),) = places.items()
     registers = ", ".join(f"%f32_{i}" for i in range(8))
-    assert opcode == row.opcode
+    assert opcode == entry.opcode
     assert text.splitlines()[line - 1] == f"{opcode} {{{registers}}}, {{%b32_8, %b32_9}}, a_shared, !%pred_10;"
 
 
 def test_an_opcode_that_does_not_exist_is_refused():
-    row = Row("add.f128", 0, "sm_80", "", "%b64, %b64, %b64")
-    assert "add.f128 does not exist or is not modelled" in refusals([row], "sm_80")["add.f128"]
+    entry = TypedOpcode("add.f128", 0, "sm_80", "", "%b64, %b64, %b64")
+    assert "add.f128 does not exist or is not modelled" in refusals([entry], "sm_80")["add.f128"]
 
 
 def test_illegal_operands_are_syntax_errors():
     with pytest.raises(PtxSyntaxError, match="line"):
-        refusals([Row("add.s32", 0, "sm_80", "", "%b32, %b32 %b32")], "sm_80")
+        refusals([TypedOpcode("add.s32", 0, "sm_80", "", "%b32, %b32 %b32")], "sm_80")
 
 
 def test_the_forms_of_a_text_name_no_registers():
