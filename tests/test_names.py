@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Class names: no public name means two classes; in the package, its tests and tools, none is used for many classes."""
+"""Class names: no public name means two classes; no name is used for many in the package, its tests and tools."""
 
 import ast
 import importlib

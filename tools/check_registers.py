@@ -41,7 +41,7 @@ def check(cases: Iterable[RecordedRegisters], arch: str, engine: str) -> Iterato
             if wrong.size and not first:
                 register, tile, *lane = index = tuple(wrong[0].tolist())
                 place = f"register {register}, tile {tile}, lane {' '.join(map(str, lane))}"
-                first = f"{case.family}, {place}: the GPU gave {case.d[index]:#x}, the emulator {d[index]:#x}"
+                first = f"{case.generator}, {place}: the GPU gave {case.d[index]:#x}, the emulator {d[index]:#x}"
             registers_differ += len(wrong)
             outputs += ins.d.unpack_bits(d).size
             if ins.instruction.is_warpgroup or ins.instruction.is_sparse:

@@ -18,11 +18,11 @@ from typing import Any
 from numpy.typing import NDArray
 
 from tools.cuda_driver import Device, compile_cubins, target_of, versions
-from tools.recording_inputs import FLOAT_FAMILIES, INTEGER_FAMILIES, VERSION, families_of
+from tools.recording_inputs import FLOAT_GENERATORS, INTEGER_GENERATORS, VERSION, generators_of
 from tools.recordings import add_source, all_inputs, save_registers
 from wmma_emu.instructions import Instruction, arch_of, instructions_of
 
-FAMILIES = tuple(dict.fromkeys((*FLOAT_FAMILIES, *INTEGER_FAMILIES)))
+GENERATORS = tuple(dict.fromkeys((*FLOAT_GENERATORS, *INTEGER_GENERATORS)))
 
 FILES = 16
 """Source files that the kernels are spread over, to be assembled in parallel."""
@@ -89,12 +89,12 @@ def sources(entries: Sequence[Instruction], target: str, ptx_version: str = "9.0
 
 
 def record(
-    entries: Sequence[Instruction], families: tuple[str, ...], seed: int, tiles: int, run: Run
+    entries: Sequence[Instruction], generators: tuple[str, ...], seed: int, tiles: int, run: Run
 ) -> dict[str, NDArray[Any]]:
-    """Run every instruction on all families at once; returns its D registers by mnemonic."""
+    """Run every instruction on all input generators at once; returns its D registers by mnemonic."""
     results = {}
     for entry in entries:
-        a, b, c = all_inputs(entry.mnemonic, families, seed, tiles)
+        a, b, c = all_inputs(entry.mnemonic, generators, seed, tiles)
         count = a.shape[1]
         shape = (entry.registers("d"), count, 32)
         dtype = "u8" if entry.d == "f64" else "u4"
@@ -108,18 +108,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "--out", type=Path, required=True, help="npz file to write; sources.json in its folder is updated"
     )
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--tiles", type=int, default=2, help="warps for each family")
-    parser.add_argument("--families", nargs="+", choices=FAMILIES, default=FAMILIES)
+    parser.add_argument("--tiles", type=int, default=2, help="warps for each input generator")
+    parser.add_argument("--generators", nargs="+", choices=GENERATORS, default=GENERATORS)
     parser.add_argument("--only", default="", help="regular expression that mnemonics must contain")
     parser.add_argument("--ptx-version", default="9.0", help="older for an older toolkit")
     given = parser.parse_args(arguments)
-    families = tuple(x for x in FAMILIES if x in given.families)
+    generators = tuple(x for x in GENERATORS if x in given.generators)
 
     started = time.monotonic()
     device = Device()
     arch = arch_of(f"sm_{device.capability}")
     entries = [entry for entry in instructions_of(arch) if is_dense(entry) and re.search(given.only, entry.mnemonic)]
-    entries = [entry for entry in entries if set(families) & set(families_of(entry))]
+    entries = [entry for entry in entries if set(generators) & set(generators_of(entry))]
     if not entries:
         raise SystemExit(f"no instruction of {arch} contains {given.only!r}")
     print(f"{device.name}, {arch}: {len(entries)} instructions", flush=True)
@@ -128,11 +128,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for cubin in compile_cubins(sources(entries, target, given.ptx_version), Path(folder), target):
             device.load(cubin)
     print(f"assembled after {time.monotonic() - started:.1f} s", flush=True)
-    results = record(entries, families, given.seed, given.tiles, device.run)
+    results = record(entries, generators, given.seed, given.tiles, device.run)
     gpu = {"gpu": device.name, **versions()}
     device.close()
     given.out.parent.mkdir(parents=True, exist_ok=True)
-    save_registers(given.out, results, families, given.seed, given.tiles, arch=arch.name, **gpu)
+    save_registers(given.out, results, generators, given.seed, given.tiles, arch=arch.name, **gpu)
     add_source(
         given.out, **gpu, contents="D registers of every dense mma.sync and wmma.mma; see tools/recordings.py",
         generator=f"tools/record_registers.py, inputs version {VERSION}", seed=given.seed, tiles=given.tiles,

@@ -6,7 +6,7 @@
 Only D is stored, as matrices; A, B and C are drawn again from the seed, and `tools.wmma_products` gives their layout in
 memory. Keys:
 
-- ``product|MNEMONIC``: D patterns (tiles, rows, columns), the tiles of all families one after another;
+- ``product|MNEMONIC``: D patterns (tiles, rows, columns), the tiles of all input generators one after another;
 - ``edited|MNEMONIC``: D of the first tile, then for each of `tools.wmma_probes.edits` the bits that differ from it;
 - ``satfinite|MNEMONIC``: D registers of f16 products with PTX 6.3's ``.satfinite``;
 - ``float_to_tf32``: the results of `wmma::__float_to_tf32` for `tools.wmma_probes.tf32_patterns`;

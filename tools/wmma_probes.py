@@ -142,7 +142,7 @@ def record_edits(product: WmmaOverload, run_twice: Callable[..., tuple[Bits, Bit
 SATURATED = tuple(f"wmma.mma.sync.aligned.row.col.m16n16k16.{d}.{c}" for d in ("f16", "f32") for c in ("f16", "f32"))
 """Products with f16 that PTX 6.3 let saturate, with a warning; 6.5 took that away."""
 
-SATURATED_FAMILIES = ("special", "extremes")
+SATURATED_GENERATORS = ("special", "extremes")
 
 
 def saturated_row(mnemonic: str) -> Instruction:
@@ -158,6 +158,6 @@ def saturated_source() -> str:
 def record_saturated(mnemonic: str, run: Run, seed: int, tiles: int) -> Bits:
     """Return D registers (registers, tiles, 32) of a saturating product."""
     entry = saturated_row(mnemonic)
-    a, b, c = all_inputs(mnemonic, SATURATED_FAMILIES, seed, tiles)
+    a, b, c = all_inputs(mnemonic, SATURATED_GENERATORS, seed, tiles)
     count = a.shape[1]
     return run(kernel_name(entry), (a, b, c), (entry.registers("d"), count, 32), "u4", count, blocks=count)

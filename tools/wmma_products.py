@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tools.record_wmma_layouts import INCLUDES, Fragment
-from tools.recording_inputs import families_of
+from tools.recording_inputs import generators_of
 from tools.recordings import all_inputs
 from wmma_emu.api import instruction
 from wmma_emu.formats.dtypes import to_bits
 from wmma_emu.instructions import Instruction, instructions_of
 from wmma_emu.instructions.spec import OPERANDS, Operand
 
-FAMILIES = ("normal", "wide", "special", "tiny", "extremes", "limits", "raw")
+GENERATORS = ("normal", "wide", "special", "tiny", "extremes", "limits", "raw")
 """The recorded generators of `tools.recording_inputs`; the recording of registers has the others."""
 
 TILES = 2
@@ -137,13 +137,13 @@ class WmmaOverload:
         return next((x.split(".")[0].upper() for x in self.row.modifiers if x.endswith(".popc")), "")
 
     @property
-    def families(self) -> tuple[str, ...]:
-        return tuple(x for x in families_of(self.row) if x in FAMILIES)
+    def generators(self) -> tuple[str, ...]:
+        return tuple(x for x in generators_of(self.row) if x in GENERATORS)
 
     def inputs(self, seed: int) -> tuple[Bits, ...]:
-        """Draw A, B and C of all families, as patterns (tiles, rows, columns)."""
+        """Draw A, B and C of all input generators, as patterns (tiles, rows, columns)."""
         ins = instruction(self.mnemonic, arch="sm_90")
-        drawn = all_inputs(self.mnemonic, FAMILIES, seed, TILES)
+        drawn = all_inputs(self.mnemonic, GENERATORS, seed, TILES)
         operands = (ins.a, ins.b, ins.c)
         return tuple(to_bits(x.unpack(y), x.format) for x, y in zip(operands, drawn, strict=True))
 
