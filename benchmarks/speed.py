@@ -46,7 +46,7 @@ def cases(sizes: list[int], size: int, hostile_size: int) -> list[Case]:
     for engine in engines():
         found += [Case("sizes", "f16", x, engine, cores()) for x in sizes]
         found += [Case("threads", "f16", size, engine, x) for x in sorted({1, two, cores()})]
-        found += [Case("formats", x, size // 4 if row.slow else size, engine, two) for x, row in FORMATS.items()]
+        found += [Case("formats", x, size // 4 if entry.slow else size, engine, two) for x, entry in FORMATS.items()]
         found += [Case("chips", x, size, engine, two, arch) for x, archs in CHIPS.items() for arch in archs]
         found += [Case("data", x, hostile_size, engine, two, data=y) for x in ("f16", "bf16") for y in HOSTILE]
     return found

@@ -8,7 +8,7 @@ from tools import wmma_probes
 from tools.cuda_driver import FILLS
 from tools.record_registers import kernel_name
 from tools.wmma_probes import Edit
-from tools.wmma_products import GAP, Matrix, Product
+from tools.wmma_products import GAP, Matrix, WmmaOverload
 from wmma_emu import wmma
 from wmma_emu.formats.dtypes import dtype_of
 
@@ -59,7 +59,7 @@ def store(matrix: Matrix, frag: wmma.Fragment, tiles: int, fill: int) -> np.ndar
     return image
 
 
-def product_of(product: Product, a, b, c, **how) -> wmma.Fragment:
+def product_of(product: WmmaOverload, a, b, c, **how) -> wmma.Fragment:
     d = fragment_of(product.d)
     if product.bit_operation:
         wmma.bmma_sync(d, a, b, c, OPERATIONS[product.bit_operation], **how)
@@ -68,13 +68,13 @@ def product_of(product: Product, a, b, c, **how) -> wmma.Fragment:
     return d
 
 
-def multiply(product: Product, matrices, fill: int = GAP) -> np.ndarray:
+def multiply(product: WmmaOverload, matrices, fill: int = GAP) -> np.ndarray:
     """Do what the product's kernel does: patterns of A, B and C in, the memory of D (tiles, nbytes) out."""
     a, b, c = (load(x, x.image(y)) for x, y in zip(product.matrices, matrices, strict=False))
     return store(product.d, product_of(product, a, b, c), len(matrices[0]), fill)
 
 
-def apply(product: Product, fragments, edit: Edit, tile: int) -> None:
+def apply(product: WmmaOverload, fragments, edit: Edit, tile: int) -> None:
     """Edit one element of one lane of one tile's fragments."""
     if edit.operand < 3:
         matrix, x = product.matrices[edit.operand], fragments[edit.operand].x
@@ -84,7 +84,7 @@ def apply(product: Product, fragments, edit: Edit, tile: int) -> None:
             x[at] = x[at] + value if edit.adds else value
 
 
-def multiply_edited(product: Product, matrices, edits, fill: int = GAP) -> np.ndarray:
+def multiply_edited(product: WmmaOverload, matrices, edits, fill: int = GAP) -> np.ndarray:
     """Do what the kernel with edits does: the first tile over and over, each with its edit."""
     count = len(edits)
     images = [x.image(y[:1]).repeat(count, 0) for x, y in zip(product.matrices, matrices, strict=False)]
@@ -97,7 +97,7 @@ def multiply_edited(product: Product, matrices, edits, fill: int = GAP) -> np.nd
 class EmulatedGpu:
     """A stand-in for `tools.cuda_driver.Device` that runs the kernels of `tools.record_wmma_products` here."""
 
-    def __init__(self, asked: list[Product]) -> None:
+    def __init__(self, asked: list[WmmaOverload]) -> None:
         self.products = {x.kernel: x for x in asked}
 
     def run(self, kernel, inputs, shape, dtype, *scalars, blocks, threads=32):

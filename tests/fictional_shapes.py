@@ -26,7 +26,7 @@ from wmma_emu.layouts import granularity_of, layout_for, metadata_map
 from wmma_emu.schedule import schedule_of, undivided
 
 DRAWN = {"float": ("normal", "raw"), "integer": ("integer_raw",), "bit": ("bit_raw",)}
-"""Families of inputs, by the kind of the format of A."""
+"""Input generators, by the kind of the format of A."""
 
 
 def statuses(row: Instruction, chip: str) -> list[str]:

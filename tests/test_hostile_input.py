@@ -23,7 +23,7 @@ def u32(*shape):
     return np.zeros(shape, np.uint32)
 
 
-class Foreign:
+class ForeignTensor:
     """A tensor of another library, as far as NumPy can see it."""
 
     def __init__(self, data=None, error=None, dtype=None):
@@ -56,10 +56,10 @@ class NoDtype:
         raise RuntimeError("no dtype\ntoday")
 
 
-BF16_TENSOR = Foreign(error=TypeError("Got unsupported ScalarType BFloat16"), dtype="bfloat16")
-ON_DEVICE = Foreign(error=TypeError("can't convert cuda:0 device type tensor to numpy"), dtype="float16")
-NEEDS_GRADIENT = Foreign(error=RuntimeError("Can't call numpy() on Tensor that requires grad"), dtype="float16")
-TWO_LINES = Foreign(error=ValueError("boom\nline2"))
+BF16_TENSOR = ForeignTensor(error=TypeError("Got unsupported ScalarType BFloat16"), dtype="bfloat16")
+ON_DEVICE = ForeignTensor(error=TypeError("can't convert cuda:0 device type tensor to numpy"), dtype="float16")
+NEEDS_GRADIENT = ForeignTensor(error=RuntimeError("Can't call numpy() on Tensor that requires grad"), dtype="float16")
+TWO_LINES = ForeignTensor(error=ValueError("boom\nline2"))
 S4 = "m16n8k64.s32.s4.s4.s32"
 
 
@@ -250,7 +250,7 @@ def test_errors_have_a_built_in_second_base():
     assert issubclass(we.BackendUnavailableError, ImportError)
 
 
-@pytest.mark.parametrize("wrap", [Foreign, Exporter])
+@pytest.mark.parametrize("wrap", [ForeignTensor, Exporter])
 def test_matrices_and_registers_of_other_libraries_are_read(wrap):
     rng = np.random.default_rng(1)
     A, B = rng.standard_normal((16, 16)).astype(F16), rng.standard_normal((16, 8)).astype(F16)

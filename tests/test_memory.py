@@ -230,7 +230,7 @@ def test_pointers_show_where_they_point():
     assert repr(Pointer(MEMORY, np.array([0, 8]))) == "<Pointer to elements [0, 8] (2 warps) of 64 float32>"
 
 
-class Foreign:
+class ForeignArray:
     """An array of another library, which hands out its memory or a copy of it."""
 
     def __init__(self, array, hand_out):
@@ -242,10 +242,10 @@ class Foreign:
 
 def test_what_would_be_written_to_a_copy_is_refused_and_what_shares_memory_is_written():
     memory = np.zeros(8, np.int32)
-    Pointer(Foreign(memory, lambda x: x)).scatter(np.arange(2), np.array([3, 4], np.int32))
+    Pointer(ForeignArray(memory, lambda x: x)).scatter(np.arange(2), np.array([3, 4], np.int32))
     assert memory.tolist() == [3, 4, 0, 0, 0, 0, 0, 0]
     for hand_out in (np.copy, lambda x: x.astype(">i4")):
-        copied = Pointer(Foreign(memory, hand_out))
+        copied = Pointer(ForeignArray(memory, hand_out))
         assert copied.gather(np.arange(2)).tolist() == [3, 4]
         with pytest.raises(FragmentMismatchError, match="a copy that another library made"):
             copied.scatter(np.arange(2), np.array([5, 6], np.int32))

@@ -32,6 +32,7 @@ NAMES = [
     ("ptx.findings", "Said", "Diagnosis"),
     ("ptx.history", "Subject", "HistorySubject"),
     ("ptx.history", "WatchedLaunch", "RecordingLaunch"),
+    ("testing.strategies", "instruction_rows", "instruction_entries"),
 ]
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["DIVISION_FAMILIES", "SPECIAL", "VERSION", "pairs", "recorded_inputs", "words"]
+__all__ = ["DIVISION_GENERATORS", "SPECIAL", "VERSION", "pairs", "recorded_inputs", "words"]
 
 VERSION = 1
 """The seed of `recorded_inputs`."""
@@ -21,7 +21,7 @@ _MAGNITUDES = (
 SPECIAL: NDArray[np.uint32] = np.array([x | sign for x in _MAGNITUDES for sign in (0, 0x8000_0000)], np.uint32)
 """Zeros, ends of ranges, neighbours of powers of two, infinities, NaN."""
 
-DIVISION_FAMILIES = (
+DIVISION_GENERATORS = (
     "random", "near 2**-126", "large b", "subnormal b", "subnormal a", "few bits", "subnormal quotient", "special",
 )  # fmt: skip
 
@@ -39,12 +39,12 @@ def _mix(x: Any) -> Any:
     return x ^ (x >> np.uint64(31))
 
 
-def pairs(xp: Any, family: str, count: int, seed: int) -> tuple[Any, Any]:
+def pairs(xp: Any, generator: str, count: int, seed: int) -> tuple[Any, Any]:
     """Draw dividends and divisors: random words, or such as meet the limits of a division's steps."""
     first, second = words(xp, count, 2 * seed), words(xp, count, 2 * seed + 1)
     a, b = (first >> np.uint64(32)).astype(np.uint32), first.astype(np.uint32)
     more, other = (second >> np.uint64(32)).astype(np.uint32), second.astype(np.uint32)
-    match family:
+    match generator:
         case "near 2**-126":
             b = _with_exponent(b, more % 100 + 130)
             a = _with_exponent(a, _exponent(b) + other % 3 - 127)
@@ -87,7 +87,7 @@ def recorded_inputs(kind: str, operands: int) -> tuple[NDArray[Any], ...]:
     if kind == "b16":
         return (np.arange(1 << 16, dtype=np.uint16),)
     if operands == 2:
-        drawn = [pairs(np, family, count // 8, seed) for seed, family in enumerate(DIVISION_FAMILIES)]
+        drawn = [pairs(np, generator, count // 8, seed) for seed, generator in enumerate(DIVISION_GENERATORS)]
         first = [x.reshape(-1) for x in np.meshgrid(SPECIAL[::3], SPECIAL[::3])]
         return tuple(np.concatenate([first[i], *(x[i] for x in drawn)]) for i in (0, 1))
     random = words(np, count, 100)

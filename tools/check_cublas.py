@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tools.cublas_cases import CASES, CORNER, VERSION, Case, addend, inputs
+from tools.cublas_cases import CASES, CORNER, VERSION, CublasProduct, addend, inputs
 from tools.record_cublas import row_checksums
 from tools.recordings import load_arrays
 from wmma_emu.errors import UnverifiedModelWarning
@@ -27,7 +27,7 @@ from wmma_emu.gemm import gemm
 class Result(NamedTuple):
     """Return the numbers of differing rows and corner bits in one case, and whether a preset claims equality."""
 
-    case: Case
+    case: CublasProduct
     rows: int
     rows_differ: int
     corner_differs: int
@@ -38,7 +38,7 @@ class Result(NamedTuple):
         return not (self.rows_differ or self.corner_differs)
 
 
-def emulate(case: Case, seed: int) -> tuple[NDArray[Any], bool]:
+def emulate(case: CublasProduct, seed: int) -> tuple[NDArray[Any], bool]:
     """Return the emulator's product of the same inputs as patterns, and whether its preset claims them."""
     dtype, out = dtype_of(case.fmt), dtype_of(case.out_format)
     A, B = (x.view(dtype) for x in inputs(case, seed))
@@ -57,7 +57,9 @@ def emulate(case: Case, seed: int) -> tuple[NDArray[Any], bool]:
     return D.view(f"u{D.itemsize}"), bool(case.preset) and not unproven
 
 
-def check(arrays: dict[str, NDArray[Any]], metadata: dict[str, Any], cases: Sequence[Case] = CASES) -> Iterator[Result]:
+def check(
+    arrays: dict[str, NDArray[Any]], metadata: dict[str, Any], cases: Sequence[CublasProduct] = CASES
+) -> Iterator[Result]:
     """Compare the cases that a file has; modes and layouts that share inputs are computed once.
 
     Raises
@@ -67,7 +69,7 @@ def check(arrays: dict[str, NDArray[Any]], metadata: dict[str, Any], cases: Sequ
     """
     if metadata["version"] != VERSION:
         raise ValueError(f"recorded with version {metadata['version']} of the inputs, this is {VERSION}")
-    computed: dict[Case, tuple[NDArray[Any], bool]] = {}
+    computed: dict[CublasProduct, tuple[NDArray[Any], bool]] = {}
     for case in cases:
         if f"{case.key}|rows" not in arrays:
             continue

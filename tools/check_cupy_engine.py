@@ -62,12 +62,12 @@ class Share(NamedTuple):
 def distinct_ways() -> list[Way]:
     """Return one way for every set of parameters, formats, k and modifiers in the tables."""
     found: dict[tuple[object, ...], Way] = {}
-    for row in INSTRUCTIONS.values():
-        for arch in row.archs:
-            for model in models_for(row, arch):
-                p = DotProduct.of(model, row)
+    for entry in INSTRUCTIONS.values():
+        for arch in entry.archs:
+            for model in models_for(entry, arch):
+                p = DotProduct.of(model, entry)
                 key = (*model.parameters, p.a, p.b, p.c, p.d, p.k, p.satfinite, p.bit_operation, p.rounding)
-                found.setdefault(key, Way(row.mnemonic, arch, model.lowering, p))
+                found.setdefault(key, Way(entry.mnemonic, arch, model.lowering, p))
     return list(found.values())
 
 
@@ -86,7 +86,7 @@ def shares_of(ways: list[Way], outputs: int, seed: int) -> list[Share]:
 
 def compare(share: Share) -> tuple[Share, dict[str, int], dict[str, int], list[str]]:
     """Compute a share on the GPU and the CPU; how many elements of each family were compared, and how many differ."""
-    way, row = share.way, INSTRUCTIONS[share.way.mnemonic]
+    way, entry = share.way, INSTRUCTIONS[share.way.mnemonic]
     done: dict[str, int] = Counter()
     wrong: dict[str, int] = Counter()
     examples: list[str] = []
@@ -94,11 +94,11 @@ def compare(share: Share) -> tuple[Share, dict[str, int], dict[str, int], list[s
         seed = share.seed
         while done[generator] < wanted:
             seed += 1
-            columns = -(-min(SIDE, wanted // SIDE + 1) // row.n)
-            a, b, c, _ = draw(row, generator, seed, max(SIDE // row.m, 1), columns, columns)
+            columns = -(-min(SIDE, wanted // SIDE + 1) // entry.n)
+            a, b, c, _ = draw(entry, generator, seed, max(SIDE // entry.m, 1), columns, columns)
             rows = a.reshape(-1, a.shape[-1])
             across = np.ascontiguousarray(b.transpose(1, 0, 2)).reshape(b.shape[1], -1)
-            sums = np.tile(c.transpose(1, 0, 2).reshape(row.m, -1), (len(a), 1))
+            sums = np.tile(c.transpose(1, 0, 2).reshape(entry.m, -1), (len(a), 1))
             found = cupy_engine.matmul(way.product, rows, across, sums)
             # The CPU's engines take turns.
             engine = "numba" if seed % 2 and ENGINES["numba"].has(way.product) else "numpy"

@@ -130,19 +130,19 @@ def check(arrays: dict[str, Bits], engine: str) -> Iterator[Result]:
             yield result("wgmma, c = 0", d)
         for mnemonic in mnemonics:
             ins = instruction(mnemonic, arch=ARCHS[gpu])
-            row = ins.instruction
-            per_tile = min(row.m, row.n)
-            A = tiles(a, per_tile, (row.m, row.k))
-            B = tiles(b, per_tile, (row.n, row.k)).swapaxes(-1, -2)
-            C = diagonals(c, per_tile, (row.m, row.n))
-            if row.products > 1:
-                A, B, C = (_four_by_four(x, row.products) for x in (A, B, C))
+            entry = ins.instruction
+            per_tile = min(entry.m, entry.n)
+            A = tiles(a, per_tile, (entry.m, entry.k))
+            B = tiles(b, per_tile, (entry.n, entry.k)).swapaxes(-1, -2)
+            C = diagonals(c, per_tile, (entry.m, entry.n))
+            if entry.products > 1:
+                A, B, C = (_four_by_four(x, entry.products) for x in (A, B, C))
             on = np.arange(per_tile)
             registers = ins.execute(ins.a.pack(A), ins.b.pack(B), ins.c.pack(C), engine=engine)
             D = ins.d.unpack(registers).view(accumulator.storage)
-            yield result(f"{row.family} execute", D[..., on, on])
+            yield result(f"{entry.family} execute", D[..., on, on])
             D = ins(A, B, C, engine=engine).view(accumulator.storage)
-            yield result(f"{row.family} matrices", D[..., on, on])
+            yield result(f"{entry.family} matrices", D[..., on, on])
 
 
 def _four_by_four(matrices: Bits, products: int) -> Bits:

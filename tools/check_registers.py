@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tools.recordings import Case, load_arrays, read_registers
+from tools.recordings import RecordedRegisters, load_arrays, read_registers
 from wmma_emu.api import instruction
 
 
@@ -29,7 +29,7 @@ class Result(NamedTuple):
     first: str
 
 
-def check(cases: Iterable[Case], arch: str, engine: str) -> Iterator[Result]:
+def check(cases: Iterable[RecordedRegisters], arch: str, engine: str) -> Iterator[Result]:
     """Compare all families of each instruction; cases of one instruction follow one another."""
     for mnemonic, families in groupby(cases, key=lambda x: x.mnemonic):
         ins = instruction(mnemonic, arch=arch)
@@ -41,7 +41,7 @@ def check(cases: Iterable[Case], arch: str, engine: str) -> Iterator[Result]:
             if wrong.size and not first:
                 register, tile, *lane = index = tuple(wrong[0].tolist())
                 place = f"register {register}, tile {tile}, lane {' '.join(map(str, lane))}"
-                first = f"{case.family}, {place}: the GPU gave {case.d[index]:#x}, the emulator {d[index]:#x}"
+                first = f"{case.generator}, {place}: the GPU gave {case.d[index]:#x}, the emulator {d[index]:#x}"
             registers_differ += len(wrong)
             outputs += ins.d.unpack_bits(d).size
             if ins.instruction.is_warpgroup or ins.instruction.is_sparse:

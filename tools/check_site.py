@@ -139,8 +139,8 @@ def _fault(path: Path, tag: str, target: str, root: Path, anchors: dict[Path, se
 
 def _fault_of_explorer_link(target: str, fragment: str) -> str:
     asked = dict(parse_qsl(fragment))
-    row = INSTRUCTIONS.get(asked.get("i", ""))
-    if row is None or asked.get("chip") not in row.archs:
+    entry = INSTRUCTIONS.get(asked.get("i", ""))
+    if entry is None or asked.get("chip") not in entry.archs:
         return f"the explorer has nothing to show for {target}"
     return ""
 

@@ -32,12 +32,12 @@ from wmma_emu.ptx.program.program import (
     VectorOperand,
 )
 
-__all__ = ["TABLE", "Row", "forms_of", "listed_with", "read_table", "write_table"]
+__all__ = ["TABLE", "TypedOpcode", "forms_of", "listed_with", "read_table", "write_table"]
 
 TABLE = Path(__file__).parents[1] / "docs/reference/ptx-opcodes.csv"
 
 
-class Row(NamedTuple):
+class TypedOpcode(NamedTuple):
     """One typed opcode.
 
     Parameters
@@ -60,20 +60,21 @@ class Row(NamedTuple):
     operands: str
 
 
-def read_table(path: Path = TABLE) -> dict[str, Row]:
+def read_table(path: Path = TABLE) -> dict[str, TypedOpcode]:
     """Read the table, in its order."""
     with path.open(encoding="utf-8", newline="") as file:
-        rows = [
-            Row(x["opcode"], int(x["files"]), x["chips"], x["writers"], x["operands"]) for x in csv.DictReader(file)
+        entries = [
+            TypedOpcode(x["opcode"], int(x["files"]), x["chips"], x["writers"], x["operands"])
+            for x in csv.DictReader(file)
         ]
-    return {row.opcode: row for row in rows}
+    return {entry.opcode: entry for entry in entries}
 
 
-def write_table(rows: Iterable[Row], path: Path = TABLE) -> None:
+def write_table(rows: Iterable[TypedOpcode], path: Path = TABLE) -> None:
     """Write the table, the mnemonics in order."""
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(Row._fields)
+        writer.writerow(TypedOpcode._fields)
         writer.writerows(sorted(rows))
 
 
@@ -87,7 +88,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     for path in given.files:
         text = path.read_text(encoding="utf-8")
         for opcode, operands in forms_of(text).items():
-            old = rows.get(opcode, Row(opcode, 0, "", "", operands))
+            old = rows.get(opcode, TypedOpcode(opcode, 0, "", "", operands))
             rows[opcode] = old._replace(
                 chips=listed_with(old.chips, _target(text)), writers=listed_with(old.writers, given.writer, "; "),
                 operands=old.operands or operands,

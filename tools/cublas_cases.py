@@ -19,7 +19,7 @@ CORNER = 16
 Array = NDArray[Any]
 
 
-class Case(NamedTuple):
+class CublasProduct(NamedTuple):
     """One product D = A B, (m, k) times (k, n), by one function of PyTorch.
 
     ``transposed`` is ``NN``, ``NT`` or ``TN``: T where a matrix lies column by column in memory. ``strict`` forbids
@@ -62,7 +62,7 @@ class Case(NamedTuple):
     def preset(self) -> str:
         """The name for ``like=`` of `wmma_emu.gemm`; empty if the format has no preset."""
         name = f"cublas-sm90-{self.fmt}" + ("-fast" if "fast" in self.call else "")
-        return name if any(row.name == name for row in PRESETS) else ""
+        return name if any(entry.name == name for entry in PRESETS) else ""
 
 
 _SQUARES = tuple((x, x, x) for x in (16, 64, 128, 256, 512, 1024))
@@ -79,41 +79,52 @@ _FP8 = ((64, 64, 64), (64, 64, 256), (128, 128, 512), (128, 256, 1024), (256, 12
         (512, 512, 512), (64, 64, 1008), (1024, 1024, 1024), (128, 768, 3072), (16, 4096, 4096))  # fmt: skip
 
 
-def _half(fmt: str) -> list[Case]:
-    cases = [Case(fmt, *shape) for shape in (*_SQUARES, *_RECTANGLES, *_RESIDUES, *_LONG)]
-    cases += [Case(fmt, *shape, transposed=x) for shape in ((128, 128, 128), (256, 128, 512)) for x in ("NT", "TN")]
-    cases += [Case(fmt, *shape, transposed="NT") for shape in ((64, 128, 8192), (16, 1024, 4096), (33, 65, 130))]
-    cases += [Case(fmt, *shape, strict=False) for shape in ((256,) * 3, (1024,) * 3, (64, 128, 8192), (33, 65, 130))]
-    cases += [Case(fmt, *shape, transposed="NT") for shape in _LAYERS]
+def _half(fmt: str) -> list[CublasProduct]:
+    cases = [CublasProduct(fmt, *shape) for shape in (*_SQUARES, *_RECTANGLES, *_RESIDUES, *_LONG)]
+    cases += [
+        CublasProduct(fmt, *shape, transposed=x) for shape in ((128, 128, 128), (256, 128, 512)) for x in ("NT", "TN")
+    ]
+    cases += [
+        CublasProduct(fmt, *shape, transposed="NT") for shape in ((64, 128, 8192), (16, 1024, 4096), (33, 65, 130))
+    ]
+    cases += [
+        CublasProduct(fmt, *shape, strict=False) for shape in ((256,) * 3, (1024,) * 3, (64, 128, 8192), (33, 65, 130))
+    ]
+    cases += [CublasProduct(fmt, *shape, transposed="NT") for shape in _LAYERS]
     for shape in _EPILOGUES:
-        cases += [Case(fmt, *shape, call="addmm", alpha=x, beta=y) for x, y in ((1.0, 1.0), (0.3, 0.7), (0.3, 1.0))]
-        cases += [Case(fmt, *shape, call="addmm cancel", alpha=x, beta=y) for x, y in ((0.3, 0.7), (0.3, 1.0))]
-        cases.append(Case(fmt, *shape, transposed="NT", call="linear"))
+        cases += [
+            CublasProduct(fmt, *shape, call="addmm", alpha=x, beta=y) for x, y in ((1.0, 1.0), (0.3, 0.7), (0.3, 1.0))
+        ]
+        cases += [CublasProduct(fmt, *shape, call="addmm cancel", alpha=x, beta=y) for x, y in ((0.3, 0.7), (0.3, 1.0))]
+        cases.append(CublasProduct(fmt, *shape, transposed="NT", call="linear"))
     return cases
 
 
-def _others() -> list[Case]:
+def _others() -> list[CublasProduct]:
     cases = [
-        Case("e4m3", *shape, transposed="NT", call=call, out=out)
+        CublasProduct("e4m3", *shape, transposed="NT", call=call, out=out)
         for shape in _FP8
         for call in ("scaled_mm", "scaled_mm fast")
         for out in ("bf16", "f32")
     ]
-    cases += [Case("e4m3", 128, 128, 512, transposed="NT", call="scaled_mm", out=x, alpha=0.3) for x in ("bf16", "f32")]
     cases += [
-        Case("s8", *x, transposed="NT", call="int_mm", out="s32")
+        CublasProduct("e4m3", 128, 128, 512, transposed="NT", call="scaled_mm", out=x, alpha=0.3)
+        for x in ("bf16", "f32")
+    ]
+    cases += [
+        CublasProduct("s8", *x, transposed="NT", call="int_mm", out="s32")
         for x in ((32, 64, 64), (128, 128, 512), (256, 128, 2048))
     ]
     shapes = ((64, 64, 64), (128, 128, 256), (256, 128, 512), (512, 512, 512), (33, 65, 130), (64, 128, 8192))
     for fmt, out in (("tf32", "f32"), ("f32", "")):
-        cases += [Case(fmt, *shape, out=out) for shape in shapes]
+        cases += [CublasProduct(fmt, *shape, out=out) for shape in shapes]
     return cases
 
 
-CASES: tuple[Case, ...] = (*_half("f16"), *_half("bf16"), *_others())
+CASES: tuple[CublasProduct, ...] = (*_half("f16"), *_half("bf16"), *_others())
 
 
-def inputs(case: Case, seed: int) -> tuple[Array, Array]:
+def inputs(case: CublasProduct, seed: int) -> tuple[Array, Array]:
     """Draw A and B as patterns: sums of four uniform integers, times a power of two, rounded to nearest even.
 
     They depend on format and shape alone. The standard deviation is 1.15; that of 8-bit integers 37.
@@ -123,14 +134,14 @@ def inputs(case: Case, seed: int) -> tuple[Array, Array]:
 
 @lru_cache(maxsize=2)
 def _operands(fmt: str, m: int, n: int, k: int, seed: int) -> tuple[Array, Array]:
-    case = Case(fmt, m, n, k)
+    case = CublasProduct(fmt, m, n, k)
     drawn = _drawn(case, seed, "A", (m, k), fmt), _drawn(case, seed, "B", (k, n), fmt)
     for x in drawn:
         x.flags.writeable = False
     return drawn
 
 
-def addend(case: Case, seed: int) -> Array:
+def addend(case: CublasProduct, seed: int) -> Array:
     """Return C of an ``addmm``, or the bias of a ``linear``, in the format of D: drawn as A and B are, or what cancels
     A B.
 
@@ -143,7 +154,7 @@ def addend(case: Case, seed: int) -> Array:
     return _drawn(case, seed, "C", shape, case.out_format)
 
 
-def _drawn(case: Case, seed: int, name: str, shape: tuple[int, int], fmt: str) -> Array:
+def _drawn(case: CublasProduct, seed: int, name: str, shape: tuple[int, int], fmt: str) -> Array:
     key = f"wmma_emu product {VERSION}|{seed}|{case.fmt}|{case.m}x{case.n}x{case.k}|{name}"
     words = random_words(key, shape[0] * shape[1])
     parts = sum(((words >> np.uint64(16 * i)) & np.uint64(0xFFFF)).astype(np.int64) for i in range(4)) - 2 * 0xFFFF

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tools.sample_launches import Array, Drawn, Launch, Source
+from tools.sample_launches import Array, DrawnArguments, SampleLaunch, Source
 from wmma_emu.ptx import Struct
 from wmma_emu.ptx.program.program import Parameter
 
@@ -42,11 +42,11 @@ def _filled(parameters: tuple[Parameter, ...], *values: Any) -> tuple[Any, ...]:
 
 def _cute(
     source: str, order: str, dtype: Any, shape: tuple[int, int, int], threads: int = BLOCK, shared: int = 0
-) -> Launch:
+) -> SampleLaunch:
     """Return CuTe's ``gemm_device`` in one order of A and B: C is column-major, "nt" means K-last, "tn" K-first."""
     m, n, k = shape
 
-    def draw(rng: np.random.Generator, parameters: tuple[Parameter, ...]) -> Drawn:
+    def draw(rng: np.random.Generator, parameters: tuple[Parameter, ...]) -> DrawnArguments:
         hopper = source == "wgmma_sm90"
         A, B = (_ones(rng, (x, k)) if hopper else rng.uniform(-1, 1, (x, k)).astype(dtype) for x in (m, n))
         C = rng.uniform(-1, 1, (n, m)).astype(dtype)
@@ -64,11 +64,11 @@ def _cute(
         mma = [np.array([1, 0], np.int32).tobytes()] if hopper else []
         strides = [np.int32(k if rows else x).tobytes() for x in (m, n)] + [np.int32(m).tobytes()]
         arguments = _filled(parameters, lengths, A, strides[0], B, strides[1], C, strides[2], *mma, *scale)
-        return Drawn(arguments, C, expected, bound)
+        return DrawnArguments(arguments, C, expected, bound)
 
     tiles = (math.ceil(m / 128), math.ceil(n / 128))
     known = "race" if source == "wgmma_sm90" else ""  # no barrier between a copy and its use by other warps
-    return Launch(source, "gemm_device", tiles, threads, shared, draw, _ORDERS[order], known)
+    return SampleLaunch(source, "gemm_device", tiles, threads, shared, draw, _ORDERS[order], known)
 
 
 _ORDERS = {"nt": "ILi1EEEiEEE", "tn": "IJiNS"}
@@ -79,18 +79,18 @@ def _ones(rng: np.random.Generator, shape: tuple[int, int]) -> Array:
     return rng.choice(np.array([-1, 1], np.float16), shape)
 
 
-def _copy(source: str, kernel: str, shape: tuple[int, int], tiled: bool) -> Launch:
+def _copy(source: str, kernel: str, shape: tuple[int, int], tiled: bool) -> SampleLaunch:
     """Return CuTe's copies of a column-major tensor in tiles of 128 x 64; a tensor is a struct with a final pointer."""
     m, n = shape
     tiles = (math.ceil(m / 128), math.ceil(n / 64))
 
-    def draw(rng: np.random.Generator, parameters: tuple[Parameter, ...]) -> Drawn:
+    def draw(rng: np.random.Generator, parameters: tuple[Parameter, ...]) -> DrawnArguments:
         S, D = rng.uniform(-1, 1, (n, m)).astype(np.float32), np.zeros((n, m), np.float32)
         layout = (*tiles, m, 64 * m) if tiled else (m, n, m, 0)
         S_tensor, D_tensor = (Struct(*(np.int32(x) for x in layout), array) for array in (S, D))
-        return Drawn(_filled(parameters, S_tensor, D_tensor), D, S.astype(np.float64), np.zeros((n, m)))
+        return DrawnArguments(_filled(parameters, S_tensor, D_tensor), D, S.astype(np.float64), np.zeros((n, m)))
 
-    return Launch(source, kernel, tiles, BLOCK, 0, draw)
+    return SampleLaunch(source, kernel, tiles, BLOCK, 0, draw)
 
 
 LAUNCHES = (

@@ -82,16 +82,16 @@ def inputs_of_type(name: str) -> NDArray[Any]:
 
     Two 16-bit elements in a register run through all patterns, in opposite orders.
     """
-    row = CVT_TYPES[name]
-    if row.bits <= 16:
-        return _fixed(np.arange(1 << row.bits, dtype=f"u{row.bits // 8}"))
-    if row.count == 2:
+    entry = CVT_TYPES[name]
+    if entry.bits <= 16:
+        return _fixed(np.arange(1 << entry.bits, dtype=f"u{entry.bits // 8}"))
+    if entry.count == 2:
         half = np.arange(1 << 16, dtype=np.uint32)
         return _fixed(half | half[::-1] << np.uint32(16))
     random = random_words(f"wmma_emu cvt {VERSION}|{name}", 2 * _RANDOM).reshape(2, _RANDOM)
-    patterns = _floats(name, random) if row.element.is_float else _integers(row.bits, random)
-    edges = np.array(_float_edges(name) if row.element.is_float else _integer_edges(row.bits), np.uint64)
-    return _fixed(np.concatenate([edges, patterns]).astype(row.element.storage))
+    patterns = _floats(name, random) if entry.element.is_float else _integers(entry.bits, random)
+    edges = np.array(_float_edges(name) if entry.element.is_float else _integer_edges(entry.bits), np.uint64)
+    return _fixed(np.concatenate([edges, patterns]).astype(entry.element.storage))
 
 
 def _fixed(patterns: NDArray[Any]) -> NDArray[Any]:
@@ -152,7 +152,7 @@ def _float_edges(name: str) -> list[int]:
 
 def _register_type(name: str) -> str:
     """Name the type of register: floats have their own, others at least 16 bits, except pairs of 4-bit values."""
-    row = CVT_TYPES[name]
+    entry = CVT_TYPES[name]
     if name in ("f32", "f64"):
         return name
-    return "b8" if row.slot_bits == 4 and row.count == 2 else f"b{max(row.bits, 16)}"
+    return "b8" if entry.slot_bits == 4 and entry.count == 2 else f"b{max(entry.bits, 16)}"

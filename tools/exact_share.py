@@ -22,9 +22,11 @@ from wmma_emu.formats import Format, decode, encode, format_of
 from wmma_emu.formats.codec import Bits
 from wmma_emu.instructions import lookup
 
-__all__ = ["FAMILIES", "PRODUCTS", "Element", "elements", "exact_share", "exact_sum", "is_cut", "table", "toward_zero"]
+__all__ = [
+    "GENERATORS", "PRODUCTS", "Element", "elements", "exact_share", "exact_sum", "is_cut", "table", "toward_zero",
+]  # fmt: skip
 
-FAMILIES = ("narrow exponents", "one block far above", "cancelling pairs")
+GENERATORS = ("narrow exponents", "one block far above", "cancelling pairs")
 
 PRODUCTS = {
     **{
@@ -48,8 +50,8 @@ class Element(NamedTuple):
     scale_b: list[int]
 
 
-def elements(product: DotProduct, family: str, count: int, seed: int = 0) -> Iterator[Element]:
-    """Draw the operands of elements of D from a family.
+def elements(product: DotProduct, generator: str, count: int, seed: int = 0) -> Iterator[Element]:
+    """Draw the operands of elements of D from a generator.
 
     - narrow exponents: elements from 1/4 to 4 and zeros, scales within eight binades, c a number of quarters;
     - one block far above: the same, but one block 2**28 times as large as the others (less with ue4m3, whose range is
@@ -57,17 +59,17 @@ def elements(product: DotProduct, family: str, count: int, seed: int = 0) -> Ite
     - cancelling pairs: any elements; products of opposite signs, neighbours in k, except three of them; c is small.
     """
     if product.scale is None:
-        raise ValueError("a product without block scales has no such families")
-    rng = np.random.default_rng([seed, FAMILIES.index(family)])
+        raise ValueError("a product without block scales has no such generators")
+    rng = np.random.default_rng([seed, GENERATORS.index(generator)])
     for _ in range(count):
-        largest = np.inf if family == "cancelling pairs" else 4.0
+        largest = np.inf if generator == "cancelling pairs" else 4.0
         a, b = (_elements(fmt, product.k, largest, rng) for fmt in (product.a, product.b))
         exponents = rng.integers(-4, 5, (2, product.scale_vec))
         c = rng.integers(-99, 100) / 4
-        if family == "one block far above":
+        if generator == "one block far above":
             exponents -= 5
             exponents[:, rng.integers(product.scale_vec)] += 14
-        if family == "cancelling pairs":
+        if generator == "cancelling pairs":
             kept = rng.choice(product.k // 2, 3, replace=False) * 2
             b[0::2], a[1::2] = b[1::2], a[0::2]
             b[1::2] ^= 1 << (product.b.bits - 1)
@@ -136,26 +138,26 @@ def toward_zero(value: Fraction) -> int:
     return sign | min(bits, 0x7F80_0000)
 
 
-def exact_share(product: DotProduct, family: str, count: int = 256, seed: int = 0) -> Fraction:
-    """Return the share of a family's elements of which no bit is cut."""
-    return Fraction(sum(not is_cut(product, x) for x in elements(product, family, count, seed)), count)
+def exact_share(product: DotProduct, generator: str, count: int = 256, seed: int = 0) -> Fraction:
+    """Return the share of a generator's elements of which no bit is cut."""
+    return Fraction(sum(not is_cut(product, x) for x in elements(product, generator, count, seed)), count)
 
 
 def table(count: int = 256) -> Iterator[tuple[str, list[float]]]:
     """Return the shares of each kind, by generator."""
     for name, mnemonic in PRODUCTS.items():
         product = dot_product_of(lookup(mnemonic, "sm_120"), "sm_120")
-        yield name, [float(exact_share(product, family, count)) for family in FAMILIES]
+        yield name, [float(exact_share(product, generator, count)) for generator in GENERATORS]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--count", type=int, default=256, help="elements of each family")
+    parser.add_argument("--count", type=int, default=256, help="elements of each generator")
     count = parser.parse_args(arguments).count
     if count < 1:
         parser.error(f"--count is at least 1, not {count}")
-    print(f"{f'exact of {count}':<32}" + "".join(f"{family:>22}" for family in FAMILIES))
+    print(f"{f'exact of {count}':<32}" + "".join(f"{generator:>22}" for generator in GENERATORS))
     for name, shares in table(count):
         print(f"{name:<32}" + "".join(f"{share:>22.3f}" for share in shares))
     return 0

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tools.cublas_cases import CASES, Case, addend, inputs
+from tools.cublas_cases import CASES, CublasProduct, addend, inputs
 from tools.record_cublas import row_checksums
 from tools.recordings import load_arrays
 from wmma_emu.formats.dtypes import dtype_of
@@ -38,7 +38,7 @@ _STEPS = {"m16n8k16": 16, "m16n8k8": 8, "m16n8k4": 4, "fma": 1, "wgmma": 32, "m1
 _MOST_SPLITS = 64
 
 
-def emulate(case: Case, seed: int, instr: str, order: KOrder, rows: int | None = None) -> NDArray[Any]:
+def emulate(case: CublasProduct, seed: int, instr: str, order: KOrder, rows: int | None = None) -> NDArray[Any]:
     """Return patterns of the first rows of D, with the epilogue of `gemm`."""
     dtype, out = dtype_of(case.fmt), dtype_of(case.out_format)
     A, B = inputs(case, seed)
@@ -56,7 +56,7 @@ def emulate(case: Case, seed: int, instr: str, order: KOrder, rows: int | None =
     return bits
 
 
-def candidates(case: Case) -> Iterator[tuple[str, KOrder]]:
+def candidates(case: CublasProduct) -> Iterator[tuple[str, KOrder]]:
     """Return instructions and orders, plain ones first."""
     for instr in _INSTRUCTIONS[case.fmt]:
         step, seen = _STEPS[instr.split(".")[0]], set()
@@ -72,7 +72,7 @@ def candidates(case: Case) -> Iterator[tuple[str, KOrder]]:
                 yield instr, order
 
 
-def _orders(case: Case, step: int) -> Iterator[KOrder]:
+def _orders(case: CublasProduct, step: int) -> Iterator[KOrder]:
     yield KOrder()
     tiles = [x for x in (8, 16, 32, 64, 128) if x % step == 0]
     promotions = (0, 1, 2, 4, 8, 16) if case.fmt == "e4m3" else (0,)
@@ -85,7 +85,7 @@ def _orders(case: Case, step: int) -> Iterator[KOrder]:
                                  reduction=reduction, promote_every=promote)  # fmt: skip
 
 
-def fits(case: Case, rows: NDArray[Any], seed: int, first: int, most: int) -> list[tuple[str, KOrder]]:
+def fits(case: CublasProduct, rows: NDArray[Any], seed: int, first: int, most: int) -> list[tuple[str, KOrder]]:
     """Return the candidates that reproduce every row, ``most`` of them at most."""
     found = []
     for instr, order in candidates(case):

@@ -113,7 +113,7 @@ def _reason(text: str) -> str:
 
 def _record_one(bundle: Path, module: str, target: Path) -> int:
     launch, arrays = _read(bundle)
-    launcher = Launcher((bundle / module).read_bytes() + b"\0", launch)
+    launcher = BundleLauncher((bundle / module).read_bytes() + b"\0", launch)
     one, other = launcher.launch(arrays), launcher.launch(arrays)
     changed = [x for x in arrays if _bits(arrays[x]) != _bits(one[x]) or _bits(one[x]) != _bits(other[x])]
     unsteady = [x for x in changed if _bits(one[x]) != _bits(other[x])]
@@ -123,7 +123,7 @@ def _record_one(bundle: Path, module: str, target: Path) -> int:
     return 0
 
 
-class Launcher:
+class BundleLauncher:
     """One kernel of one module on the first GPU."""
 
     def __init__(self, image: bytes, launch: dict[str, Any]) -> None:

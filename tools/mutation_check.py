@@ -35,7 +35,7 @@ RUNS, EXAMPLES = 20, 200
 
 @dataclass(frozen=True)
 class Mutant:
-    """A row of the table of models with one parameter changed.
+    """An entry of the table of models with one parameter changed.
 
     Parameters
     ----------

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import ml_dtypes
 import numpy as np
 
-from tools.sample_launches import Array, Drawn, Launch, Source
+from tools.sample_launches import Array, DrawnArguments, SampleLaunch, Source
 from wmma_emu.ptx.program.program import Parameter
 
 __all__ = ["LAUNCHES", "SOURCES"]
@@ -62,17 +62,17 @@ TF32 = Gemm((16, 16, 8), np.float32, np.float32, 8, 8)
 F64 = Gemm((8, 8, 4), np.float64, np.float64, 4, 16)
 
 
-def _staged(source: str, kernel: str, gemm: Gemm) -> Launch:
+def _staged(source: str, kernel: str, gemm: Gemm) -> SampleLaunch:
     """Return a GEMM that goes through shared memory: fewer blocks than tiles of D, so that a block computes two."""
 
-    def draw(rng: np.random.Generator, parameters: tuple[Parameter, ...]) -> Drawn:
+    def draw(rng: np.random.Generator, parameters: tuple[Parameter, ...]) -> DrawnArguments:
         A, B, C, D, expected, bound = _product(rng, gemm, gemm.shape(source))
-        return Drawn((A, B, C, D, _scalar(gemm, gemm.alpha), _scalar(gemm, gemm.beta)), D, expected, bound)
+        return DrawnArguments((A, B, C, D, _scalar(gemm, gemm.alpha), _scalar(gemm, gemm.beta)), D, expected, bound)
 
-    return Launch(source, kernel, 2, BLOCK, gemm.shared, draw)
+    return SampleLaunch(source, kernel, 2, BLOCK, gemm.shared, draw)
 
 
-def _simple(source: str, kernel: str, gemm: Gemm, b_in_tiles: bool = False) -> Launch:
+def _simple(source: str, kernel: str, gemm: Gemm, b_in_tiles: bool = False) -> SampleLaunch:
     """Return a GEMM of one warp for each tile of D, which reads global memory.
 
     ``b_in_tiles``: the kernel reads tile (j, i) of B where the product takes tile (i, j).
@@ -80,11 +80,12 @@ def _simple(source: str, kernel: str, gemm: Gemm, b_in_tiles: bool = False) -> L
     m, n, k = gemm.shape(source)
     rows, columns = gemm.tile[0] * 4, gemm.tile[1] * 4
 
-    def draw(rng: np.random.Generator, parameters: tuple[Parameter, ...]) -> Drawn:
+    def draw(rng: np.random.Generator, parameters: tuple[Parameter, ...]) -> DrawnArguments:
         A, B, C, D, expected, bound = _product(rng, gemm, (m, n, k), b_in_tiles)
-        return Drawn((A, B, C, D, m, n, k, _scalar(gemm, gemm.alpha), _scalar(gemm, gemm.beta)), D, expected, bound)
+        arguments = (A, B, C, D, m, n, k, _scalar(gemm, gemm.alpha), _scalar(gemm, gemm.beta))
+        return DrawnArguments(arguments, D, expected, bound)
 
-    return Launch(source, kernel, (-(-m // rows), -(-n // columns)), (128, 4), 0, draw)
+    return SampleLaunch(source, kernel, (-(-m // rows), -(-n // columns)), (128, 4), 0, draw)
 
 
 def _scalar(gemm: Gemm, number: float) -> float | int:

@@ -72,51 +72,51 @@ def _all(parts: Sequence[Computed]) -> Iterator[Array]:
 def _rows() -> Iterator[tuple[Instruction, str]]:
     for arch in ARCHS:
         yield from ((row, arch) for row in instructions_of(arch))
-    for row in tensor_rows():
-        yield from ((row, arch) for arch in row.archs)
+    for entry in tensor_rows():
+        yield from ((entry, arch) for arch in entry.archs)
 
 
 def _products() -> Iterator[tuple[str, Computed]]:
-    for row, arch in _rows():
-        kind = f" kind::{row.kind.removeprefix('kind::')}" if row.kind else ""
-        yield f"{row.family}{kind} {row.d}.{row.a}.{row.b}.{row.c} {arch}", partial(_product, row, arch)
+    for entry, arch in _rows():
+        kind = f" kind::{entry.kind.removeprefix('kind::')}" if entry.kind else ""
+        yield f"{entry.family}{kind} {entry.d}.{entry.a}.{entry.b}.{entry.c} {arch}", partial(_product, entry, arch)
 
 
-def _product(row: Instruction, arch: str) -> Sequence[Array]:
-    return _multiplied(row, we.instruction(row.mnemonic, arch=arch).product)
+def _product(entry: Instruction, arch: str) -> Sequence[Array]:
+    return _multiplied(entry, we.instruction(entry.mnemonic, arch=arch).product)
 
 
 @cache
-def _multiplied(row: Instruction, product: DotProduct) -> Sequence[Array]:
+def _multiplied(entry: Instruction, product: DotProduct) -> Sequence[Array]:
     """Return the first columns of one tile of each generator; chips of one model share it."""
     tiles = []
-    for family in (x for x in _FAMILIES if x in generators_of(row)):
-        drawn = draw(row, family, 0, row.products, row.products, row.products)
+    for family in (x for x in _FAMILIES if x in generators_of(entry)):
+        drawn = draw(entry, family, 0, entry.products, entry.products, entry.products)
         cut = Operands(drawn.a, drawn.b[..., :_COLUMNS], drawn.c[..., :_COLUMNS], drawn.indices)
-        scales = draw_scales(row, family, 0, 1, 1) if row.is_block_scaled else None
+        scales = draw_scales(entry, family, 0, 1, 1) if entry.is_block_scaled else None
         scales = None if scales is None else Scales(scales.a, scales.b[..., :_COLUMNS])
-        tiles.append(emulate_pairs(row, product, cut, scales))
+        tiles.append(emulate_pairs(entry, product, cut, scales))
     return tiles
 
 
 def _layouts() -> Iterator[tuple[str, Computed]]:
-    for row, arch in _rows():
-        if not row.is_tensor:
-            yield f"{row.family} {arch}", partial(_layout, row, arch)
-    for shape, row in SHAPES.items():
-        for num in (1, 2, row.most):
+    for entry, arch in _rows():
+        if not entry.is_tensor:
+            yield f"{entry.family} {arch}", partial(_layout, entry, arch)
+    for shape, entry in SHAPES.items():
+        for num in (1, 2, entry.most):
             yield "tcgen05.ld", partial(_map, tcgen05_layout(shape, num))
 
 
-def _layout(row: Instruction, arch: str) -> Iterator[Array]:
-    ins = we.instruction(row.mnemonic, arch=arch)
-    for operand in (ins.d, ins.a, ins.c) if row.is_warpgroup else (ins.d, ins.a, ins.b, ins.c):
+def _layout(entry: Instruction, arch: str) -> Iterator[Array]:
+    ins = we.instruction(entry.mnemonic, arch=arch)
+    for operand in (ins.d, ins.a, ins.c) if entry.is_warpgroup else (ins.d, ins.a, ins.b, ins.c):
         yield from _map(operand.layout)
-    if row.is_sparse:
-        found = metadata_map(row)
+    if entry.is_sparse:
+        found = metadata_map(entry)
         yield from (found.lane, found.nibble)
-    if row.is_block_scaled:
-        yield from (y for x in ("a", "b") for y in (scale_map(row, x).lane, scale_map(row, x).byte))
+    if entry.is_block_scaled:
+        yield from (y for x in ("a", "b") for y in (scale_map(entry, x).lane, scale_map(entry, x).byte))
 
 
 def _map(layout: Any) -> Sequence[Array]:

@@ -148,8 +148,8 @@ def summary(counts: dict[str, dict[str, dict[str, int]]]) -> list[str]:
 def generators_text() -> str:
     """Return the table of input generators as Markdown."""
     lines = [BEGIN_ROWS, "", "| input generator | kind | inputs | exposes |", "|---|---|---|---|"]
-    for row in generators.GENERATORS.values():
-        lines.append(f"| `{row.name}` | {row.kind} | {row.description} | {row.sees} |")
+    for entry in generators.GENERATORS.values():
+        lines.append(f"| `{entry.name}` | {entry.kind} | {entry.description} | {entry.sees} |")
     return "\n".join([*lines, "", END_ROWS])
 
 

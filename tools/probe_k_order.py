@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tools.cublas_cases import CASES, Case
+from tools.cublas_cases import CASES, CublasProduct
 from tools.record_cublas import launch, to_device
 from wmma_emu.formats import decode, encode, format_of
 
@@ -38,7 +38,7 @@ _UNIT = {
 }
 
 
-def probe_inputs(case: Case, pivot: int) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+def probe_inputs(case: CublasProduct, pivot: int) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     """Return A, B, and the k of each row's huge term."""
     fmt, (huge_a, huge_b), (unit_a, unit_b) = format_of(case.fmt), _HUGE[case.fmt], _UNIT[case.fmt]
     places = (np.arange(case.m) * case.k // case.m + 1) % case.k
@@ -52,7 +52,7 @@ def probe_inputs(case: Case, pivot: int) -> tuple[NDArray[Any], NDArray[Any], ND
     return encode(a, fmt), encode(b, fmt), places
 
 
-def survivors(case: Case, d: NDArray[Any]) -> NDArray[np.float64]:
+def survivors(case: CublasProduct, d: NDArray[Any]) -> NDArray[np.float64]:
     """Return counts of units from the patterns of D."""
     unit_a, unit_b = _UNIT[case.fmt]
     return np.asarray(decode(d, format_of(case.out_format))) / (unit_a * unit_b)

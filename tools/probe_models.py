@@ -26,7 +26,7 @@ from wmma_emu.instructions import INSTRUCTIONS, Instruction
 from wmma_emu.testing import examine
 
 
-class Row(NamedTuple):
+class ProbedInstruction(NamedTuple):
     """A representative of all instructions that one model describes with the same formats and k."""
 
     mnemonic: str
@@ -40,16 +40,18 @@ class Row(NamedTuple):
             return we.instruction(self.mnemonic, arch=self.arch, lowering=self.lowering)
 
 
-def distinct_rows(arch: str = "") -> list[Row]:
+def distinct_rows(arch: str = "") -> list[ProbedInstruction]:
     """Return one instruction for each way of computing floats without block scales: dense and narrow ones first."""
-    found: dict[tuple[object, ...], Row] = {}
-    probed = (row for row in INSTRUCTIONS.values() if not row.is_block_scaled)
-    order = sorted(probed, key=lambda row: (row.is_sparse, row.is_warpgroup, row.n))
+    found: dict[tuple[object, ...], ProbedInstruction] = {}
+    probed = (entry for entry in INSTRUCTIONS.values() if not entry.is_block_scaled)
+    order = sorted(probed, key=lambda entry: (entry.is_sparse, entry.is_warpgroup, entry.n))
     for instruction in order:
         for chip in instruction.archs if not arch else {arch} & set(instruction.archs):
             for model in models_for(instruction, chip):
                 if model.arithmetic in ("aligned_sum", "fma_chain"):
-                    found.setdefault(_key(instruction, model), Row(instruction.mnemonic, chip, model.lowering))
+                    found.setdefault(
+                        _key(instruction, model), ProbedInstruction(instruction.mnemonic, chip, model.lowering)
+                    )
     return list(found.values())
 
 
@@ -59,14 +61,14 @@ def _key(instruction: Instruction, model: Any) -> tuple[object, ...]:
     return (model.parameters, *formats, product.k, product.rounding)
 
 
-def probe_row(row: Row) -> dict[str, Any]:
-    """Examine the emulator's own model of a row, and compare with it."""
+def probe_row(row: ProbedInstruction) -> dict[str, Any]:
+    """Examine the emulator's own model of an entry, and compare with it."""
     ins = row.bound()
     return compared(row, ins, ins)
 
 
-def compared(row: Row, ins: we.BoundInstruction, f: Callable[..., Any]) -> dict[str, Any]:
-    """Examine a function, and compare what was found with the row of the table."""
+def compared(row: ProbedInstruction, ins: we.BoundInstruction, f: Callable[..., Any]) -> dict[str, Any]:
+    """Examine a function, and compare what was found with the entry of the table."""
     start = time.perf_counter()
     report = examine(f, like=ins)
     seconds = time.perf_counter() - start
@@ -74,13 +76,13 @@ def compared(row: Row, ins: we.BoundInstruction, f: Callable[..., Any]) -> dict[
     return {**row._asdict(), "seconds": round(seconds, 2), "differences": found, **report.to_dict()}
 
 
-def on_the_gpu(rows: list[Row]) -> Iterator[dict[str, Any]]:
+def on_the_gpu(entries: list[ProbedInstruction]) -> Iterator[dict[str, Any]]:
     """Examine the local GPU, instruction after instruction."""
-    for row in rows:
-        ins = row.bound()
-        if ins.model.lowering != "native" and ins.model != we.instruction(row.mnemonic, arch=row.arch).model:
+    for entry in entries:
+        ins = entry.bound()
+        if ins.model.lowering != "native" and ins.model != we.instruction(entry.mnemonic, arch=entry.arch).model:
             continue  # another compiler's sequence than the local one
-        yield compared(row, ins, partial(we.gpu.multiply, ins))
+        yield compared(entry, ins, partial(we.gpu.multiply, ins))
 
 
 def page_of(results: list[dict[str, Any]], about: str) -> str:

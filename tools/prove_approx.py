@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from tools.approx_gpu import INSTRUCTIONS, emulate, operands, run
-from tools.approx_inputs import DIVISION_FAMILIES, pairs, words
+from tools.approx_inputs import DIVISION_GENERATORS, pairs, words
 
 WORDS = 1 << 32
 CHUNK = 1 << 26
@@ -35,14 +35,14 @@ _SHIFT = {"f32": 23, "f64": 52, "b16": 7, "b32": 23}
 
 
 def batches(instruction: str, seed: int) -> Iterator[tuple[str, tuple[Any, ...]]]:
-    """Return inputs of an instruction, chunk by chunk, each with the name of its family."""
+    """Return inputs of an instruction, chunk by chunk, each with the name of its generator."""
     import cupy
 
     kind = INSTRUCTIONS[instruction]
     if operands(instruction) == 2:
         for chunk in range(WORDS // CHUNK):
-            family = DIVISION_FAMILIES[chunk % len(DIVISION_FAMILIES)]
-            yield family, pairs(cupy, family, CHUNK, 1000 * seed + chunk)
+            generator = DIVISION_GENERATORS[chunk % len(DIVISION_GENERATORS)]
+            yield generator, pairs(cupy, generator, CHUNK, 1000 * seed + chunk)
     elif instruction == "rsqrt.approx.f64":
         yield "random", (words(cupy, STEPS // 2, seed),)
         yield "moderate", (words(cupy, STEPS // 2, seed + 1) >> np.uint64(2) | np.uint64(0x3F00 << 48),)
@@ -77,12 +77,12 @@ def prove(instruction: str, seed: int) -> dict[str, Any]:
     wrong: dict[str, int] = {}
     bins = np.zeros(4096 if kind == "f64" else 512, np.int64)
     examples: list[list[str]] = []
-    for family, inputs in batches(instruction, seed):
+    for generator, inputs in batches(instruction, seed):
         theirs = run(instruction, *inputs)
         ours = (on_cpu if instruction == "rsqrt.approx.f64" else emulate)(instruction, *inputs)
         different = cupy.flatnonzero(ours != theirs)
-        done[family] = done.get(family, 0) + theirs.size
-        wrong[family] = wrong.get(family, 0) + int(different.size)
+        done[generator] = done.get(generator, 0) + theirs.size
+        wrong[generator] = wrong.get(generator, 0) + int(different.size)
         if different.size:
             upper = (inputs[-1][different].astype(np.uint64) >> np.uint64(_SHIFT[kind])).astype(np.int64)
             bins += cupy.asnumpy(cupy.bincount(upper, minlength=len(bins)))
@@ -91,7 +91,7 @@ def prove(instruction: str, seed: int) -> dict[str, Any]:
             examples += [[hex(int(x)) for x in row] for row in zip(*columns, strict=True)]
     found: dict[str, Any] = {"inputs": sum(done.values()), "mismatches": sum(wrong.values())}
     if len(done) > 1:
-        found["families"] = {family: [count, wrong[family]] for family, count in done.items()}
+        found["families"] = {generator: [count, wrong[generator]] for generator, count in done.items()}
     if examples:
         found["by_upper_bits"] = {hex(i): int(bins[i]) for i in np.flatnonzero(bins)}
         found["examples"] = {"columns": "inputs, GPU, emulator", "rows": examples[: 40 * SHOWN]}

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from tools.collect_ptx_opcodes import TABLE, Row, read_table
+from tools.collect_ptx_opcodes import TABLE, TypedOpcode, read_table
 from wmma_emu.ptx import Module
 from wmma_emu.ptx.machine.control import CONTROL
 from wmma_emu.ptx.machine.warp_sync import is_bar_warp
@@ -72,7 +72,7 @@ _MODULE_VARIABLES = ".global .align 16 .b8 a_global[256]; .const .align 16 .b8 a
 _TYPES = ("pred", "b8", "b16", "u16", "s16", "f16", "b32", "u32", "s32", "f32", "b64", "u64", "s64", "f64")
 
 
-def text_of(rows: Iterable[Row], target: str) -> tuple[str, dict[int, str]]:
+def text_of(entries: Iterable[TypedOpcode], target: str) -> tuple[str, dict[int, str]]:
     """Write a kernel with one instruction for each row; also return the opcode of each line."""
     head = f""".version 9.0 .target {target} .address_size 64
 {_MODULE_VARIABLES}
@@ -85,9 +85,9 @@ def text_of(rows: Iterable[Row], target: str) -> tuple[str, dict[int, str]]:
 targets: .branchtargets label;
 """
     lines, places = head.splitlines(), {}
-    for row in rows:
-        lines.append(f"{row.opcode} {_operands(row.operands)};")
-        places[len(lines)] = row.opcode
+    for entry in entries:
+        lines.append(f"{entry.opcode} {_operands(entry.operands)};")
+        places[len(lines)] = entry.opcode
     return "\n".join([*lines, "label: ret;", "}"]), places
 
 
@@ -101,20 +101,20 @@ def _operands(form: str) -> str:
     return re.sub(r"@(\w+)", r"a_\1", form)
 
 
-def refusals(rows: Iterable[Row], target: str) -> dict[str, str]:
+def refusals(rows: Iterable[TypedOpcode], target: str) -> dict[str, str]:
     """Return the opcodes without a step on a chip, with the emulator's reasons."""
     text, places = text_of(rows, target)
     kernel = Module(text, re.sub("[af]$", "", target), contraction="never")["opcodes"]
     return {places[x.line]: x.reason for x in kernel.compiled.missing}
 
 
-def target_of(row: Row) -> str:
+def target_of(row: TypedOpcode) -> str:
     """Return the oldest chip of a row as a target with its architecture-specific features."""
     first = row.chips.split()[0]
     return first + "a" * (int(first[3:]) >= 90)
 
 
-def all_refusals(rows: Mapping[str, Row]) -> dict[str, str]:
+def all_refusals(rows: Mapping[str, TypedOpcode]) -> dict[str, str]:
     """Return the refusals of every row on its oldest chip."""
     ordered = sorted(rows.values(), key=target_of)
     found: dict[str, str] = {}
@@ -134,8 +134,8 @@ def step_of(opcode: str) -> str:
         return "`steps/conversions.py`"
     if opcode in FLOAT_ENTRIES:    # some are built by functions of the f16 module
         return "`steps/floats.py`"
-    row = VALUE_ENTRIES.get(opcode) or ALL_VIDEO_ENTRIES.get(opcode)
-    made = row.make if row else CONTROL.get(mnemonic) or MACHINE_STEPS[mnemonic]
+    entry = VALUE_ENTRIES.get(opcode) or ALL_VIDEO_ENTRIES.get(opcode)
+    made = entry.make if entry else CONTROL.get(mnemonic) or MACHINE_STEPS[mnemonic]
     return f"`{_file(getattr(made, 'func', made).__module__)}`"
 
 
@@ -148,7 +148,7 @@ def reason_of(opcode: str) -> str | None:
     return next((reason for start, reason in LEFT_OUT.items() if opcode.startswith(start)), None)
 
 
-def page(rows: Mapping[str, Row]) -> str:
+def page(rows: Mapping[str, TypedOpcode]) -> str:
     """Return the page."""
     refused = all_refusals(rows)
     wide = [x for x in rows.values() if set(x.chips.split()) & {"sm_80", "sm_89"}]
@@ -186,11 +186,11 @@ Each section names the module of `wmma_emu/ptx/` that executes its opcodes.
     return "\n".join(lines) + "\n"
 
 
-def _sections(rows: Iterable[Row]) -> Iterable[str]:
+def _sections(entries: Iterable[TypedOpcode]) -> Iterable[str]:
     """Write a section for each module that executes some of the opcodes."""
-    by_module: dict[str, list[Row]] = {title: [] for title in TITLES}
-    for row in rows:
-        by_module[step_of(row.opcode).split("`")[1]].append(row)
+    by_module: dict[str, list[TypedOpcode]] = {title: [] for title in TITLES}
+    for entry in entries:
+        by_module[step_of(entry.opcode).split("`")[1]].append(entry)
     for module, members in by_module.items():
         if members:
             yield f"\n### {TITLES[module]}\n\nExecuted by `{module}`.\n"

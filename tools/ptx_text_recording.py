@@ -140,21 +140,21 @@ def record(
     stored: list[Array] = []
     known: set[tuple[int, int]] = set()
     for theirs in results:
-        for row in theirs:
-            number = digest(row)
+        for entry in theirs:
+            number = digest(entry)
             digests.append(number)
-            key = int(number), row.itemsize
+            key = int(number), entry.itemsize
             if key not in known:
                 known.add(key)
-                stored.append(np.frombuffer(samples(row).tobytes(), np.uint8))
+                stored.append(np.frombuffer(samples(entry).tobytes(), np.uint8))
     arrays = {"digests": np.array(digests, np.uint64), "samples": np.concatenate(stored)}
     given.out.parent.mkdir(parents=True, exist_ok=True)
     save_arrays(given.out, arrays, checksum=checksum(cases), **about)
     add_source(given.out, **about, contents=contents, generator=f"tools/{name}.py, checksum {checksum(cases):08x}")
     wrong: dict[str, Array] = {}
     for case, theirs in zip(cases, results, strict=True):
-        for row, text in differing(case, theirs, emulate(case)):
-            wrong[row] = theirs[case.rows.index(row)]
+        for entry, text in differing(case, theirs, emulate(case)):
+            wrong[entry] = theirs[case.rows.index(entry)]
             print(text, flush=True)
     if given.differing and wrong:
         np.savez_compressed(given.differing, **wrong)

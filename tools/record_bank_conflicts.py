@@ -113,12 +113,12 @@ def measure(move: MatrixMove, addresses: NDArray[np.uint32], run_twice: Any) -> 
 def main(arguments: Sequence[str] | None = None) -> int:
     given = recording_parser(__doc__).parse_args(arguments)
     device = Device()
-    rows = forms(device.capability)
-    files = {f"{kernel_of(row)}.cu": "// SPDX-License-Identifier: MIT\n" + source_of(row) for row in rows}
+    entries = forms(device.capability)
+    files = {f"{kernel_of(entry)}.cu": "// SPDX-License-Identifier: MIT\n" + source_of(entry) for entry in entries}
     with tempfile.TemporaryDirectory() as folder:
         for cubin in compile_cubins(files, Path(folder), target_of(device.capability)):
             device.load(cubin)
-    measured = {row.mnemonic: measure(row, patterns(), device.run_twice) for row in rows}
+    measured = {entry.mnemonic: measure(entry, patterns(), device.run_twice) for entry in entries}
     given.out.parent.mkdir(parents=True, exist_ok=True)
     save_arrays(given.out, measured, version=VERSION)
     add_source(

@@ -19,11 +19,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tools.cublas_cases import CASES, CORNER, VERSION, Case, addend, inputs
+from tools.cublas_cases import CASES, CORNER, VERSION, CublasProduct, addend, inputs
 from tools.cuda_driver import versions
 from tools.recordings import add_source, save_arrays
 
-Matmul = Callable[[Case, int], NDArray[Any]]
+Matmul = Callable[[CublasProduct, int], NDArray[Any]]
 
 _TORCH = {
     "f16": "float16",
@@ -39,10 +39,10 @@ _SIGNED = {1: np.int8, 2: np.int16, 4: np.int32}
 def row_checksums(bits: NDArray[Any]) -> NDArray[np.uint32]:
     """Return CRC-32 of the little-endian bytes of each row."""
     little = np.ascontiguousarray(bits.astype(bits.dtype.newbyteorder("<")))
-    return np.array([zlib.crc32(row.tobytes()) for row in little], np.uint32)
+    return np.array([zlib.crc32(entry.tobytes()) for entry in little], np.uint32)
 
 
-def record(cases: Sequence[Case], seed: int, matmul: Matmul) -> dict[str, NDArray[Any]]:
+def record(cases: Sequence[CublasProduct], seed: int, matmul: Matmul) -> dict[str, NDArray[Any]]:
     """Compute every case; returns ``key|rows`` and ``key|corner``. What the library refuses is left out."""
     arrays: dict[str, NDArray[Any]] = {}
     for case in cases:
@@ -56,7 +56,7 @@ def record(cases: Sequence[Case], seed: int, matmul: Matmul) -> dict[str, NDArra
     return arrays
 
 
-def torch_product(case: Case, seed: int) -> NDArray[Any]:
+def torch_product(case: CublasProduct, seed: int) -> NDArray[Any]:
     """Multiply on the GPU; patterns out."""
     import torch
 
@@ -73,7 +73,7 @@ def to_device(bits: NDArray[Any], fmt: str) -> Any:
     return torch.from_numpy(bits.view(_SIGNED[bits.itemsize]).copy()).cuda().view(getattr(torch, _TORCH[fmt]))
 
 
-def operands(case: Case, seed: int) -> tuple[Any, Any, Any]:
+def operands(case: CublasProduct, seed: int) -> tuple[Any, Any, Any]:
     """Return A, B, and what is added, as tensors on the GPU in the layouts of the case."""
     a, b = (
         to_device(x, case.fmt) if letter == "N" else to_device(x.T.copy(), case.fmt).t()
@@ -82,7 +82,7 @@ def operands(case: Case, seed: int) -> tuple[Any, Any, Any]:
     return a, b, to_device(addend(case, seed), case.out_format) if case.adds_c or case.call == "linear" else None
 
 
-def launch(case: Case, a: Any, b: Any, c: Any = None) -> Any:
+def launch(case: CublasProduct, a: Any, b: Any, c: Any = None) -> Any:
     """Call PyTorch as the case says."""
     import torch
 
@@ -106,7 +106,7 @@ def launch(case: Case, a: Any, b: Any, c: Any = None) -> Any:
     return d
 
 
-def kernels_of(cases: Sequence[Case], seed: int) -> dict[str, list[str]]:
+def kernels_of(cases: Sequence[CublasProduct], seed: int) -> dict[str, list[str]]:
     """Return the names and grids of the library's kernels, from the profiler."""
     from torch.profiler import ProfilerActivity, profile, record_function
 

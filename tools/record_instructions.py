@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Record what every matrix instruction of this GPU does with every family of inputs: registers in, registers out.
+"""Record what every matrix instruction of this GPU does with every input generator: registers in, registers out.
 
     python -m tools.record_instructions --out tests/data/sm90_instructions.npz
 
 Inputs are drawn again from `wmma_emu.testing.generators` when they are needed. Most outputs are stored only as a
-digest; sparse instructions and the smallest `wgmma` keep one whole tile a family.
+digest; sparse instructions and the smallest `wgmma` keep one whole tile an input generator.
 """
 
 import re
@@ -29,50 +29,50 @@ Array = NDArray[Any]
 Run = Callable[..., Array]
 
 _WHOLE_RANGE = (8, 24, 256)
-"""n of `wgmma` that are recorded with every family; the others take three families in turn."""
+"""n of `wgmma` that are recorded with every input generator; the others take three in turn."""
 
 
 @dataclass(frozen=True)
-class Case:
-    """One family of one instruction: operands as `execute` takes them, and keywords."""
+class InstructionOperands:
+    """One input generator of one instruction: operands as `execute` takes them, and keywords."""
 
     mnemonic: str
-    family: str
+    generator: str
     operands: tuple[Array, Array, Array]
     keywords: dict[str, Any]
 
 
-def families_recorded(row: we.Instruction) -> tuple[str, ...]:
-    """Name the families that an instruction is recorded with."""
-    names = generators.generators_of(row)
-    if not row.is_warpgroup or row.n in _WHOLE_RANGE:
+def generators_recorded(entry: we.Instruction) -> tuple[str, ...]:
+    """Name the input generators that an instruction is recorded with."""
+    names = generators.generators_of(entry)
+    if not entry.is_warpgroup or entry.n in _WHOLE_RANGE:
         return names
-    start = row.n // 8 * 3 + zlib.crc32(row.mnemonic.encode()) % 3
+    start = entry.n // 8 * 3 + zlib.crc32(entry.mnemonic.encode()) % 3
     return tuple(dict.fromkeys(names[(start + i) % len(names)] for i in range(3)))
 
 
-def case_of(ins: we.BoundInstruction, family: str, seed: int) -> Case:
-    """Draw one family of an instruction: two tiles of A by two of B and C; of `wgmma` one.
+def case_of(ins: we.BoundInstruction, generator: str, seed: int) -> InstructionOperands:
+    """Draw one input generator of an instruction: two tiles of A by two of B and C; of `wgmma` one.
 
-    Selectors, scale-d and the signs of `wgmma` take turns from family to family.
+    Selectors, scale-d and the signs of `wgmma` take turns from one input generator to the next.
     """
-    row = ins.instruction
-    turn = generators.generators_of(row).index(family)
-    tiles = 1 if row.is_warpgroup else 2
+    entry = ins.instruction
+    turn = generators.generators_of(entry).index(generator)
+    tiles = 1 if entry.is_warpgroup else 2
     # A warp multiplies four matrices at once where quad pairs work on their own.
-    drawn = generators.draw(row, family, seed, *(tiles * row.products for _ in range(3)))
+    drawn = generators.draw(entry, generator, seed, *(tiles * entry.products for _ in range(3)))
     keywords: dict[str, Any] = {}
     if drawn.indices is not None:
-        selector = turn % len(selectors_of(row))
-        keywords["metadata"] = pack_metadata(row, drawn.indices[:, None], selector)
+        selector = turn % len(selectors_of(entry))
+        keywords["metadata"] = pack_metadata(entry, drawn.indices[:, None], selector)
         keywords["selector"] = selector
-    if row.is_warpgroup:
+    if entry.is_warpgroup:
         keywords["scale_d"] = int(turn % 5 != 4)
-        if row.format("a").is_float:
+        if entry.format("a").is_float:
             keywords["negate_a"], keywords["negate_b"] = turn % 3 == 1, turn % 4 == 2
     a, c = (_registers(ins, x, matrices) for x, matrices in (("a", drawn.a), ("c", drawn.c)))
-    b = from_bits(drawn.b, row.format("b"))[None] if row.is_warpgroup else _registers(ins, "b", drawn.b)[:, None]
-    return Case(row.mnemonic, family, (a[:, :, None], b, c[:, None]), keywords)
+    b = from_bits(drawn.b, entry.format("b"))[None] if entry.is_warpgroup else _registers(ins, "b", drawn.b)[:, None]
+    return InstructionOperands(entry.mnemonic, generator, (a[:, :, None], b, c[:, None]), keywords)
 
 
 def _registers(ins: we.BoundInstruction, operand: str, matrices: Array) -> Array:
@@ -82,25 +82,25 @@ def _registers(ins: we.BoundInstruction, operand: str, matrices: Array) -> Array
     return bound.pack_bits(matrices.reshape(-1, *inner))
 
 
-def keeps_a_tile(row: we.Instruction) -> bool:
-    """Return whether the first tile of each family is stored whole."""
-    return row.n == 8 if row.is_warpgroup else row.is_sparse
+def keeps_a_tile(entry: we.Instruction) -> bool:
+    """Return whether the first tile of each input generator is stored whole."""
+    return entry.n == 8 if entry.is_warpgroup else entry.is_sparse
 
 
-def record(rows: Sequence[we.Instruction], arch: str, seed: int, run: Run) -> dict[str, Array]:
+def record(entries: Sequence[we.Instruction], arch: str, seed: int, run: Run) -> dict[str, Array]:
     """Run every case; returns digests, and whole tiles where they are kept, by mnemonic."""
     arrays = {}
-    for row in rows:
-        ins = we.instruction(row.mnemonic, arch=arch)
+    for entry in entries:
+        ins = we.instruction(entry.mnemonic, arch=arch)
         digests, tiles = [], []
-        for family in families_recorded(row):
-            case = case_of(ins, family, seed)
+        for generator in generators_recorded(entry):
+            case = case_of(ins, generator, seed)
             d = run(ins, *case.operands, **case.keywords)
             digests.append(digest(d))
             tiles.append(d[:, 0, 0])
-        arrays[f"{row.mnemonic}|digests"] = np.array(digests, np.uint64)
-        if keeps_a_tile(row):
-            arrays[f"{row.mnemonic}|D"] = np.stack(tiles)
+        arrays[f"{entry.mnemonic}|digests"] = np.array(digests, np.uint64)
+        if keeps_a_tile(entry):
+            arrays[f"{entry.mnemonic}|D"] = np.stack(tiles)
     return _together(arrays)
 
 
@@ -117,7 +117,7 @@ def _together(arrays: dict[str, Array]) -> dict[str, Array]:
 
 
 def load(path: Path) -> tuple[dict[str, dict[str, np.uint64]], dict[str, Array], dict[str, Any]]:
-    """Read a recording: digests by mnemonic and family, whole tiles by mnemonic, and the file's description.
+    """Read a recording: digests by mnemonic and input generator, whole tiles by mnemonic, and the file's description.
 
     Raises
     ------
@@ -130,21 +130,21 @@ def load(path: Path) -> tuple[dict[str, dict[str, np.uint64]], dict[str, Array],
     ends = np.cumsum(arrays["counts"].astype(np.int64))
     digests = {}
     for mnemonic, count, end in zip(arrays["mnemonics"].tolist(), arrays["counts"], ends, strict=True):
-        names = families_recorded(we.INSTRUCTIONS[mnemonic])
+        names = generators_recorded(we.INSTRUCTIONS[mnemonic])
         if len(names) != count:
-            raise ValueError(f"{path}: {mnemonic} was recorded with {count} families, it has {len(names)}")
+            raise ValueError(f"{path}: {mnemonic} was recorded with {count} input generators, it has {len(names)}")
         digests[mnemonic] = dict(zip(names, arrays["digests"][end - count : end], strict=True))
     tiles = {key.removesuffix("|D"): array for key, array in arrays.items() if key.endswith("|D")}
     return digests, tiles, metadata
 
 
-def differing(row: we.Instruction, arch: str, seed: int, digests: dict[str, np.uint64], run: Run) -> Iterator[str]:
-    """Name the families whose registers are not the recorded ones."""
-    ins = we.instruction(row.mnemonic, arch=arch)
-    for family, recorded in digests.items():
-        case = case_of(ins, family, seed)
+def differing(entry: we.Instruction, arch: str, seed: int, digests: dict[str, np.uint64], run: Run) -> Iterator[str]:
+    """Name the input generators whose registers are not the recorded ones."""
+    ins = we.instruction(entry.mnemonic, arch=arch)
+    for generator, recorded in digests.items():
+        case = case_of(ins, generator, seed)
         if digest(run(ins, *case.operands, **case.keywords)) != recorded:
-            yield family
+            yield generator
 
 
 def emulate(ins: we.BoundInstruction, *operands: Array, **keywords: Any) -> Array:
@@ -166,10 +166,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         run = we.gpu.execute
         about = {"gpu": device.name, "driver": device.driver, "toolkit": device.toolkit, "arch": device.arch}
     arch = str(about["arch"])
-    rows = [row for row in instructions_of(arch) if re.search(given.only, row.mnemonic)]
-    if not rows:
+    entries = [entry for entry in instructions_of(arch) if re.search(given.only, entry.mnemonic)]
+    if not entries:
         raise SystemExit(f"no instruction of {arch} contains {given.only!r}")
-    arrays = record(rows, arch, given.seed, run)
+    arrays = record(entries, arch, given.seed, run)
     given.out.parent.mkdir(parents=True, exist_ok=True)
     save_arrays(given.out, arrays, families=generators.VERSION, seed=given.seed, **about)
     add_source(
@@ -178,8 +178,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
                  "tools/record_instructions.py",
         generator=f"tools/record_instructions.py, families version {generators.VERSION}", seed=given.seed,
     )  # fmt: skip
-    print(f"{given.out}: {len(rows)} instructions, {arrays['digests'].size} cases, {given.out.stat().st_size} bytes, "
-          f"{time.monotonic() - started:.1f} s")  # fmt: skip
+    print(f"{given.out}: {len(entries)} instructions, {arrays['digests'].size} cases, "
+          f"{given.out.stat().st_size} bytes, {time.monotonic() - started:.1f} s")  # fmt: skip
     return compare(arrays, given.compare)
 
 

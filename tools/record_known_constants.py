@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tools.cuda_driver import driver_version
-from tools.launch_bundles import Launcher
+from tools.launch_bundles import BundleLauncher
 from tools.recordings import add_source
 from wmma_emu.ptx import Module
 
@@ -44,7 +44,7 @@ class KnownCase(NamedTuple):
         """Run the kernel on this machine's GPU."""
         arguments = [{"bytes": "00" * 8, "pointers": [[0, name, 0]]} for name in self.given]
         launch = {"kernel": "k", "grid": [1, 1, 1], "block": [1, 1, 1], "shared": 0, "arguments": arguments}
-        after = Launcher(self.text.encode() + b"\0", launch).launch(self.given)
+        after = BundleLauncher(self.text.encode() + b"\0", launch).launch(self.given)
         return {name: after[name] for name in self.left}
 
 

@@ -69,7 +69,7 @@ def text_digest(case: Case) -> str:
     return hashlib.sha256(compiled(case.text).encode()).hexdigest()
 
 
-class Launcher:
+class DriverLauncher:
     """PTX kernels on a GPU, run by the driver alone."""
 
     def __init__(self) -> None:
@@ -129,7 +129,7 @@ def largest_error(case: Case, arguments: Sequence[Any], outputs: Sequence[Array]
     return math.inf if any(math.isnan(x) for x in errors) else max(errors)
 
 
-def record(launcher: Launcher, case: Case, seed: int) -> dict[str, Array]:
+def record(launcher: DriverLauncher, case: Case, seed: int) -> dict[str, Array]:
     """Launch a case twice; returns what is stored."""
     arguments = case.draw(seed)
     size = (case.grid, case.block, case.shared)
@@ -173,7 +173,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--only", nargs="+", choices=CASES, metavar="NAME")
     given = parser.parse_args(arguments)
     cases = [CASES[x] for x in given.only or CASES]
-    launcher = Launcher()
+    launcher = DriverLauncher()
     results: dict[str, Array] = {}
     failed = []
     for case in cases:

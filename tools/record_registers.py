@@ -18,11 +18,11 @@ from typing import Any
 from numpy.typing import NDArray
 
 from tools.cuda_driver import Device, compile_cubins, target_of, versions
-from tools.recording_inputs import FLOAT_FAMILIES, INTEGER_FAMILIES, VERSION, families_of
+from tools.recording_inputs import FLOAT_GENERATORS, INTEGER_GENERATORS, VERSION, generators_of
 from tools.recordings import add_source, all_inputs, save_registers
 from wmma_emu.instructions import Instruction, arch_of, instructions_of
 
-FAMILIES = tuple(dict.fromkeys((*FLOAT_FAMILIES, *INTEGER_FAMILIES)))
+GENERATORS = tuple(dict.fromkeys((*FLOAT_GENERATORS, *INTEGER_GENERATORS)))
 
 FILES = 16
 """Source files that the kernels are spread over, to be assembled in parallel."""
@@ -30,25 +30,25 @@ FILES = 16
 Run = Callable[..., NDArray[Any]]
 
 
-def is_dense(row: Instruction) -> bool:
+def is_dense(entry: Instruction) -> bool:
     """Return whether this records it; `tools.record_instructions` has every instruction, through `wmma_emu.gpu`."""
-    return row.family in ("mma.sync", "wmma.mma")
+    return entry.family in ("mma.sync", "wmma.mma")
 
 
-def kernel_name(row: Instruction) -> str:
+def kernel_name(entry: Instruction) -> str:
     """Return the name of an instruction's kernel: its mnemonic with underscores for other characters."""
-    return re.sub(r"\W+", "_", row.mnemonic)
+    return re.sub(r"\W+", "_", entry.mnemonic)
 
 
 def _register_type(format_name: str) -> str:
     return {"f32": "f32", "f64": "f64"}.get(format_name, "b32")
 
 
-def kernel(row: Instruction) -> str:
+def kernel(entry: Instruction) -> str:
     """Return PTX of an instruction's kernel: parameters a, b, c, d, and the number of tiles; one warp a tile."""
     declared, loads = [], []
     for operand in "abcd":
-        count, fmt = row.registers(operand), row.format(operand).name
+        count, fmt = entry.registers(operand), entry.format(operand).name
         declared.append(f"  .reg .{_register_type(fmt)} %{operand}<{count}>;")
         size = 8 if fmt == "f64" else 4
         bits = 8 * size
@@ -62,11 +62,11 @@ def kernel(row: Instruction) -> str:
                 loads.append(f"  ld.global.b{bits} %{operand}{i}, [%at];")
             loads.append("  add.u64 %at, %at, %step;")
         if operand == "c":
-            names = (", ".join(f"%{x}{i}" for i in range(row.registers(x))) for x in "dabc")
-            loads.append(f"  {row.mnemonic} " + ", ".join(f"{{{x}}}" for x in names) + ";")
+            names = (", ".join(f"%{x}{i}" for i in range(entry.registers(x))) for x in "dabc")
+            loads.append(f"  {entry.mnemonic} " + ", ".join(f"{{{x}}}" for x in names) + ";")
     parameters = ", ".join(f".param .u64 {x}" for x in "abcd")
     return f"""
-.visible .entry {kernel_name(row)}({parameters}, .param .u32 tiles) .maxntid 32, 1, 1
+.visible .entry {kernel_name(entry)}({parameters}, .param .u32 tiles) .maxntid 32, 1, 1
 {{
 {chr(10).join(declared)}
   .reg .b64 %at, %step;
@@ -81,24 +81,24 @@ def kernel(row: Instruction) -> str:
 """
 
 
-def sources(rows: Sequence[Instruction], target: str, ptx_version: str = "9.0") -> dict[str, str]:
+def sources(entries: Sequence[Instruction], target: str, ptx_version: str = "9.0") -> dict[str, str]:
     """Return PTX files with the kernels of all rows."""
     head = f"// SPDX-License-Identifier: MIT\n.version {ptx_version}\n.target {target}\n.address_size 64\n"
-    parts = [rows[i::FILES] for i in range(FILES)]
+    parts = [entries[i::FILES] for i in range(FILES)]
     return {f"part{i}.ptx": head + "".join(map(kernel, part)) for i, part in enumerate(parts) if part}
 
 
 def record(
-    rows: Sequence[Instruction], families: tuple[str, ...], seed: int, tiles: int, run: Run
+    entries: Sequence[Instruction], generators: tuple[str, ...], seed: int, tiles: int, run: Run
 ) -> dict[str, NDArray[Any]]:
-    """Run every instruction on all families at once; returns its D registers by mnemonic."""
+    """Run every instruction on all input generators at once; returns its D registers by mnemonic."""
     results = {}
-    for row in rows:
-        a, b, c = all_inputs(row.mnemonic, families, seed, tiles)
+    for entry in entries:
+        a, b, c = all_inputs(entry.mnemonic, generators, seed, tiles)
         count = a.shape[1]
-        shape = (row.registers("d"), count, 32)
-        dtype = "u8" if row.d == "f64" else "u4"
-        results[row.mnemonic] = run(kernel_name(row), (a, b, c), shape, dtype, count, blocks=count)
+        shape = (entry.registers("d"), count, 32)
+        dtype = "u8" if entry.d == "f64" else "u4"
+        results[entry.mnemonic] = run(kernel_name(entry), (a, b, c), shape, dtype, count, blocks=count)
     return results
 
 
@@ -108,31 +108,31 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "--out", type=Path, required=True, help="npz file to write; sources.json in its folder is updated"
     )
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--tiles", type=int, default=2, help="warps for each family")
-    parser.add_argument("--families", nargs="+", choices=FAMILIES, default=FAMILIES)
+    parser.add_argument("--tiles", type=int, default=2, help="warps for each input generator")
+    parser.add_argument("--generators", nargs="+", choices=GENERATORS, default=GENERATORS)
     parser.add_argument("--only", default="", help="regular expression that mnemonics must contain")
     parser.add_argument("--ptx-version", default="9.0", help="older for an older toolkit")
     given = parser.parse_args(arguments)
-    families = tuple(x for x in FAMILIES if x in given.families)
+    generators = tuple(x for x in GENERATORS if x in given.generators)
 
     started = time.monotonic()
     device = Device()
     arch = arch_of(f"sm_{device.capability}")
-    rows = [row for row in instructions_of(arch) if is_dense(row) and re.search(given.only, row.mnemonic)]
-    rows = [row for row in rows if set(families) & set(families_of(row))]
-    if not rows:
+    entries = [entry for entry in instructions_of(arch) if is_dense(entry) and re.search(given.only, entry.mnemonic)]
+    entries = [entry for entry in entries if set(generators) & set(generators_of(entry))]
+    if not entries:
         raise SystemExit(f"no instruction of {arch} contains {given.only!r}")
-    print(f"{device.name}, {arch}: {len(rows)} instructions", flush=True)
+    print(f"{device.name}, {arch}: {len(entries)} instructions", flush=True)
     with tempfile.TemporaryDirectory() as folder:
         target = target_of(device.capability)
-        for cubin in compile_cubins(sources(rows, target, given.ptx_version), Path(folder), target):
+        for cubin in compile_cubins(sources(entries, target, given.ptx_version), Path(folder), target):
             device.load(cubin)
     print(f"assembled after {time.monotonic() - started:.1f} s", flush=True)
-    results = record(rows, families, given.seed, given.tiles, device.run)
+    results = record(entries, generators, given.seed, given.tiles, device.run)
     gpu = {"gpu": device.name, **versions()}
     device.close()
     given.out.parent.mkdir(parents=True, exist_ok=True)
-    save_registers(given.out, results, families, given.seed, given.tiles, arch=arch.name, **gpu)
+    save_registers(given.out, results, generators, given.seed, given.tiles, arch=arch.name, **gpu)
     add_source(
         given.out, **gpu, contents="D registers of every dense mma.sync and wmma.mma; see tools/recordings.py",
         generator=f"tools/record_registers.py, inputs version {VERSION}", seed=given.seed, tiles=given.tiles,

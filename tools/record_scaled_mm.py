@@ -19,7 +19,7 @@ from tools.cuda_driver import versions
 from tools.record_cublas import _cublas_version, row_checksums
 from tools.recordings import add_source, recording_parser, save_arrays
 
-__all__ = ["CASES", "CORNER", "VERSION", "Case", "inputs"]
+__all__ = ["CASES", "CORNER", "VERSION", "ScaledProduct", "inputs"]
 
 VERSION = 1
 """The seed of `inputs`."""
@@ -29,7 +29,7 @@ CORNER = 16
 _K = 1024
 
 
-class Case(NamedTuple):
+class ScaledProduct(NamedTuple):
     """One product: what shares a scale in A and in B, the format of D, and how sums are taken.
 
     Those with a ``draw`` are of cublasLt, the others of `torch._scaled_mm`.
@@ -55,33 +55,33 @@ class Case(NamedTuple):
 
 
 CASES = (
-    *(Case("tensor", "tensor", out, fast) for out in ("f32", "bf16") for fast in (False, True)),
-    Case("tensor", "tensor", "bf16", False, bias=True),
-    Case("tensor", "tensor", "bf16", True, bias=True),
-    *(Case("row", "row", out, fast) for out in ("f32", "bf16") for fast in (False, True)),
-    Case("row", "row", "bf16", False, bias=True),
-    Case("row", "row", "bf16", True, bias=True),
+    *(ScaledProduct("tensor", "tensor", out, fast) for out in ("f32", "bf16") for fast in (False, True)),
+    ScaledProduct("tensor", "tensor", "bf16", False, bias=True),
+    ScaledProduct("tensor", "tensor", "bf16", True, bias=True),
+    *(ScaledProduct("row", "row", out, fast) for out in ("f32", "bf16") for fast in (False, True)),
+    ScaledProduct("row", "row", "bf16", False, bias=True),
+    ScaledProduct("row", "row", "bf16", True, bias=True),
     *(
-        Case(a, b, out, False)
+        ScaledProduct(a, b, out, False)
         for a, b in (("1x128", "128x128"), ("128x128", "1x128"), ("1x128", "1x128"))
         for out in ("f32", "bf16")
     ),
-    Case("1x128", "128x128", "bf16", False, shape=(256, 512, 2048)),
-    Case("row", "row", "bf16", False, shape=(64, 128, 1024)),
-    Case("row", "row", "bf16", True, shape=(256, 256, 512)),
-    *(Case(x, x, "bf16", False, bias=True, shape=(1024, 1024, 128)) for x in ("tensor", "row")),
+    ScaledProduct("1x128", "128x128", "bf16", False, shape=(256, 512, 2048)),
+    ScaledProduct("row", "row", "bf16", False, shape=(64, 128, 1024)),
+    ScaledProduct("row", "row", "bf16", True, shape=(256, 256, 512)),
+    *(ScaledProduct(x, x, "bf16", False, bias=True, shape=(1024, 1024, 128)) for x in ("tensor", "row")),
     *(
-        Case(x, x, out, False, shape=(128, 128, 512), alpha=alpha, beta=beta, draw=1)
+        ScaledProduct(x, x, out, False, shape=(128, 128, 512), alpha=alpha, beta=beta, draw=1)
         for x in ("tensor", "row", "1x128")
         for out in ("f32", "bf16")
         for alpha, beta in ((1, 0), (1, 1), (0.7, 0), (0.7, 1), (1, 0.3), (0.7, 0.3))
     ),
     *(
-        Case("tensor", "tensor", "f32", False, shape=(128, 128, 512), alpha=0.7, beta=0.3, draw=draw)
+        ScaledProduct("tensor", "tensor", "f32", False, shape=(128, 128, 512), alpha=0.7, beta=0.3, draw=draw)
         for draw in range(2, 10)
     ),
     *(
-        Case("1x128", "128x128", "f32", False, shape=(128, 256, 512), alpha=alpha, beta=beta, draw=1)
+        ScaledProduct("1x128", "128x128", "f32", False, shape=(128, 256, 512), alpha=alpha, beta=beta, draw=1)
         for alpha, beta in ((1, 0), (0.7, 0), (0.7, 1), (0.7, 0.3))
     ),
 )
@@ -93,7 +93,7 @@ def _scale_shape(kind: str, lines: int, k: int) -> tuple[int, ...]:
     return {"tensor": (), "row": (lines, 1), "1x128": (lines, blocks), "128x128": (-(-lines // 128), blocks)}[kind]
 
 
-def inputs(case: Case) -> dict[str, NDArray[Any]]:
+def inputs(case: ScaledProduct) -> dict[str, NDArray[Any]]:
     """Return A (M, K) and B (K, N) as e4m3 patterns, float32 scales as for `wmma_emu.gemm`; bias and C as bf16."""
     m, n, k = case.shape
     rng = np.random.default_rng([VERSION, m, n, k, *([case.draw] if case.draw else [])])
@@ -110,7 +110,7 @@ def inputs(case: Case) -> dict[str, NDArray[Any]]:
     return {"a": a, "b": b, "scale_a": scales[0], "scale_b": scales[1].T, "bias": bias, "c": c}
 
 
-def _multiply(case: Case) -> NDArray[Any]:
+def _multiply(case: ScaledProduct) -> NDArray[Any]:
     import torch
 
     given = inputs(case)
@@ -146,7 +146,7 @@ def _patterns(d: Any) -> NDArray[Any]:
     return bits.view({2: np.uint16, 4: np.uint32}[width])
 
 
-def _kernels(case: Case) -> list[str]:
+def _kernels(case: ScaledProduct) -> list[str]:
     """Return the names of the kernels that a product runs."""
     import torch
 

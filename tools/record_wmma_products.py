@@ -6,7 +6,7 @@
 Only D is stored, as matrices; A, B and C are drawn again from the seed, and `tools.wmma_products` gives their layout in
 memory. Keys:
 
-- ``product|MNEMONIC``: D patterns (tiles, rows, columns), the tiles of all families one after another;
+- ``product|MNEMONIC``: D patterns (tiles, rows, columns), the tiles of all input generators one after another;
 - ``edited|MNEMONIC``: D of the first tile, then for each of `tools.wmma_probes.edits` the bits that differ from it;
 - ``satfinite|MNEMONIC``: D registers of f16 products with PTX 6.3's ``.satfinite``;
 - ``float_to_tf32``: the results of `wmma::__float_to_tf32` for `tools.wmma_probes.tf32_patterns`;
@@ -27,7 +27,7 @@ from tools import nvrtc, wmma_alignment, wmma_probes
 from tools.cuda_driver import FILLS, Device, compile_cubins, target_of, versions
 from tools.recording_inputs import VERSION
 from tools.recordings import add_source, compare, inputs_checksum, load_arrays, recording_parser, save_arrays
-from tools.wmma_products import HEAD, TILES, Bits, Product, products
+from tools.wmma_products import HEAD, TILES, Bits, WmmaOverload, products
 from wmma_emu.instructions import arch_of
 
 FILES = 8
@@ -44,24 +44,24 @@ class Gpu(Protocol):
 class Recorded(NamedTuple):
     """A product with its inputs and what the GPU returned, as patterns (tiles, rows, columns)."""
 
-    product: Product
+    product: WmmaOverload
     a: Bits
     b: Bits
     c: Bits
     d: Bits
 
 
-def edited(asked: Sequence[Product]) -> list[Product]:
+def edited(asked: Sequence[WmmaOverload]) -> list[WmmaOverload]:
     """Choose the products whose fragments are edited."""
     return [x for x in asked if x.mnemonic in wmma_probes.EDITED]
 
 
-def has_tf32(asked: Sequence[Product]) -> bool:
+def has_tf32(asked: Sequence[WmmaOverload]) -> bool:
     """Return whether the chip multiplies tf32; mma.h rounds to it there only."""
     return any(x.row.a == "tf32" for x in asked)
 
 
-def sources(asked: Sequence[Product]) -> dict[str, str]:
+def sources(asked: Sequence[WmmaOverload]) -> dict[str, str]:
     """Return CUDA C++ and PTX of all kernels except those of `tools.wmma_alignment`."""
     files = {f"products{i}.cu": HEAD + "".join(x.source for x in asked[i::FILES]) for i in range(FILES)}
     rounding = wmma_probes.TF32_SOURCE if has_tf32(asked) else ""
@@ -71,7 +71,7 @@ def sources(asked: Sequence[Product]) -> dict[str, str]:
     return files
 
 
-def record(asked: Sequence[Product], seed: int, gpu: Gpu) -> dict[str, NDArray[Any]]:
+def record(asked: Sequence[WmmaOverload], seed: int, gpu: Gpu) -> dict[str, NDArray[Any]]:
     """Run everything but the loads off the alignment."""
     arrays = {f"product|{x.mnemonic}": x.record(gpu.run_twice, seed, FILLS) for x in asked}
     arrays |= {f"edited|{x.mnemonic}": wmma_probes.record_edits(x, gpu.run_twice, seed) for x in edited(asked)}
@@ -81,13 +81,15 @@ def record(asked: Sequence[Product], seed: int, gpu: Gpu) -> dict[str, NDArray[A
     return arrays
 
 
-def checksum(product: Product, seed: int) -> int:
+def checksum(product: WmmaOverload, seed: int) -> int:
     """Return a checksum of a product's inputs in memory."""
     a, b, c = product.images(seed)
     return inputs_checksum(a, b, c)
 
 
-def save(path: Path, arrays: dict[str, NDArray[Any]], asked: Sequence[Product], seed: int, **metadata: Any) -> None:
+def save(
+    path: Path, arrays: dict[str, NDArray[Any]], asked: Sequence[WmmaOverload], seed: int, **metadata: Any
+) -> None:
     """Write a recording."""
     inputs = {x.mnemonic: checksum(x, seed) for x in asked}
     inputs["float_to_tf32"] = inputs_checksum(*[wmma_probes.tf32_patterns()] * 3)

@@ -21,7 +21,7 @@ from wmma_emu.layouts import layout_for
 
 VERSION = 1
 
-FLOAT_FAMILIES = ("normal", "wide", "special", "tiny", "cancel", "ties", "edges", "zeros", "zero_times_huge", "raw",
+FLOAT_GENERATORS = ("normal", "wide", "special", "tiny", "cancel", "ties", "edges", "zeros", "zero_times_huge", "raw",
                   "extremes")  # fmt: skip
 """normal, wide: random significands, exponents in a narrow or a wide band. special: infinities, NaN with payloads,
 zeros, subnormals, ones, largest numbers among ordinary ones. tiny: products and c at the smallest exponents, with
@@ -31,15 +31,15 @@ zeros: mostly zeros of both signs; the even tiles have products that are all -0.
 numbers next to small terms. raw: uniform bits. extremes: the largest products, cancelling, with a large c; in odd
 tiles products around the last place of the smallest numbers with a small subnormal c."""
 
-INTEGER_FAMILIES = ("normal", "limits", "raw")
+INTEGER_GENERATORS = ("normal", "limits", "raw")
 """normal: any elements, a moderate c. limits: extreme elements, c near the ends of its range. raw: uniform bits."""
 
 Patterns = NDArray[np.uint64]
 
 
-def families_of(instruction: Instruction) -> tuple[str, ...]:
-    """Name the families that an instruction is recorded with, in the order of the recording."""
-    return FLOAT_FAMILIES if instruction.format("a").is_float else INTEGER_FAMILIES
+def generators_of(instruction: Instruction) -> tuple[str, ...]:
+    """Name the generators that an instruction is recorded with, in the order of the recording."""
+    return FLOAT_GENERATORS if instruction.format("a").is_float else INTEGER_GENERATORS
 
 
 def random_words(key: str, count: int) -> Patterns:
@@ -48,31 +48,32 @@ def random_words(key: str, count: int) -> Patterns:
     return np.frombuffer(stream, "<u8").astype(np.uint64)
 
 
-def regenerate_inputs(instruction: Instruction, family: str, seed: int, tiles: int) -> tuple[NDArray[Any], ...]:
-    """Draw the registers of A, B and C of one family: three arrays (registers, tiles, 32), uint64 for f64.
+def regenerate_inputs(instruction: Instruction, generator: str, seed: int, tiles: int) -> tuple[NDArray[Any], ...]:
+    """Draw the registers of A, B and C of one generator: three arrays (registers, tiles, 32), uint64 for f64.
 
     Memory layouts and modifiers are not part of the key: instructions that differ in them alone get equal registers.
     Copies of an element (WMMA in f16) are drawn apart: only the ones that the chip reads count.
     """
-    if family not in families_of(instruction):
-        raise ValueError(f"{instruction.mnemonic} has no family {family!r}: {', '.join(families_of(instruction))}")
+    if generator not in (legal := generators_of(instruction)):
+        raise ValueError(f"{instruction.mnemonic} has no input generator {generator!r}: {', '.join(legal)}")
     types = ".".join((instruction.d, instruction.a, instruction.b, instruction.c))
-    name = f"wmma_emu inputs {VERSION}|{seed}|{family}|{instruction.family}|{instruction.shape}|{types}"
+    name = f"wmma_emu inputs {VERSION}|{seed}|{generator}|{instruction.family}|{instruction.shape}|{types}"
     operands: tuple[Operand, ...] = ("a", "b", "c")
-    return tuple(_registers(instruction, operand, family, f"{name}|{operand}", tiles) for operand in operands)
+    return tuple(_registers(instruction, operand, generator, f"{name}|{operand}", tiles) for operand in operands)
 
 
-def _registers(instruction: Instruction, operand: Operand, family: str, key: str, tiles: int) -> NDArray[Any]:
+def _registers(instruction: Instruction, operand: Operand, generator: str, key: str, tiles: int) -> NDArray[Any]:
     fmt, registers = instruction.format(operand), instruction.registers(operand)
     container = instruction.container(operand)
     width = max(fmt.bits, 32)
     shape = (registers, width // container.bits, tiles, 32)
-    if family == "edges":
+    if generator == "edges":
         layout = layout_for(instruction, operand, instruction.archs[-1])
         matrices = _edges(_draw(instruction, operand, key, (tiles, *layout.matrix_shape), tile_axis=0))
         patterns = layout.gather(matrices).reshape(shape)
     else:
-        patterns = (_float if fmt.is_float else _integer)(_draw(instruction, operand, key, shape, tile_axis=2), family)
+        draw = _draw(instruction, operand, key, shape, tile_axis=2)
+        patterns = (_float if fmt.is_float else _integer)(draw, generator)
     word = np.zeros((registers, tiles, 32), np.uint64)
     for i in range(shape[1]):
         word |= patterns[:, i] << np.uint64(i * container.bits + container.shift)
@@ -174,9 +175,9 @@ class _Draw:
 _ALL = 65536
 
 
-def _float(draw: _Draw, family: str) -> Patterns:
+def _float(draw: _Draw, generator: str) -> Patterns:
     is_c = draw.operand == "c"
-    match family:
+    match generator:
         case "raw":
             return draw.payload & np.uint64(draw.fmt.mask)
         case "normal":
@@ -207,7 +208,7 @@ def _float(draw: _Draw, family: str) -> Patterns:
             if draw.operand == "a":
                 return draw.mix((_ALL * 7 // 8, draw.zero()), rest=small)
             return draw.mix((_ALL * 3 // 4, draw.normal(draw.fmt.emax - 3, draw.fmt.emax - 2)), rest=small)
-    raise ValueError(f"there is no family {family!r}")
+    raise ValueError(f"there is no input generator {generator!r}")
 
 
 def _tiny(draw: _Draw) -> Patterns:
@@ -316,18 +317,18 @@ def _zeros(draw: _Draw) -> Patterns:
     return np.where(draw.odd_tile, draw.mix((_ALL // 2, one), rest=draw.zero()), even)
 
 
-def _integer(draw: _Draw, family: str) -> Patterns:
+def _integer(draw: _Draw, generator: str) -> Patterns:
     fmt, mask = draw.fmt, np.uint64(draw.fmt.mask)
     raw = draw.payload & mask
-    if family == "raw":
+    if generator == "raw":
         return raw
     if draw.operand != "c":
-        if family == "normal":
+        if generator == "normal":
             return raw
         extremes = np.array([fmt.max_integer, fmt.min_integer, fmt.max_integer, fmt.min_integer + 1], np.int64)
         chosen = extremes[draw.between(0, 3)].view(np.uint64) & mask
         return draw.mix((_ALL // 8, raw), rest=chosen)
-    if family == "normal":
+    if generator == "normal":
         return ((draw.payload & np.uint64((1 << 21) - 1)) - np.uint64(1 << 20)) & mask
     multiplicand = draw.instruction.format("a")
     largest = max(multiplicand.max_integer, -multiplicand.min_integer) ** 2 * draw.instruction.k

@@ -14,33 +14,35 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tools.recording_inputs import VERSION, families_of, regenerate_inputs
+from tools.recording_inputs import VERSION, generators_of, regenerate_inputs
 from wmma_emu.instructions import INSTRUCTIONS, Instruction, lookup
 
 Array = NDArray[Any]
 
 
 @dataclass(frozen=True)
-class Case:
-    """One family of one instruction: registers in and out, (registers, tiles, 32), as `execute` takes them.
+class RecordedRegisters:
+    """One input generator of one instruction: registers in and out, (registers, tiles, 32), as `execute` takes them.
 
     ``keywords`` are passed to `execute`: metadata and selector of a sparse instruction.
     """
 
     mnemonic: str
-    family: str
+    generator: str
     a: Array
     b: Array
     c: Array
     d: Array
     keywords: dict[str, Any] = field(default_factory=dict)
 
-    def first_tiles(self, count: int | None) -> "Case":
+    def first_tiles(self, count: int | None) -> "RecordedRegisters":
         """Return the same case with fewer tiles."""
         kept = slice(count)
         keywords = {key: x[kept] if key == "metadata" else x for key, x in self.keywords.items()}
         b = self.b[kept] if INSTRUCTIONS[self.mnemonic].is_warpgroup else self.b[:, kept]
-        return Case(self.mnemonic, self.family, self.a[:, kept], b, self.c[:, kept], self.d[:, kept], keywords)
+        return RecordedRegisters(
+            self.mnemonic, self.generator, self.a[:, kept], b, self.c[:, kept], self.d[:, kept], keywords
+        )
 
 
 def digest(array: Array) -> np.uint64:
@@ -123,27 +125,27 @@ def inputs_checksum(a: Array, b: Array, c: Array) -> int:
 
 
 def save_registers(
-    path: str | Path, results: dict[str, Array], families: tuple[str, ...], seed: int, tiles: int, **metadata: Any
+    path: str | Path, results: dict[str, Array], generators: tuple[str, ...], seed: int, tiles: int, **metadata: Any
 ) -> None:
-    """Write the D registers of instructions, the tiles of their families one after another."""
-    checksums = {x: inputs_checksum(*all_inputs(x, families, seed, tiles)) for x in results}
+    """Write the D registers of instructions, the tiles of their input generators one after another."""
+    checksums = {x: inputs_checksum(*all_inputs(x, generators, seed, tiles)) for x in results}
     save_arrays(
         path, {f"{mnemonic}|D": d for mnemonic, d in results.items()}, version=VERSION, seed=seed, tiles=tiles,
-        families=families, inputs=checksums, **metadata,
+        families=generators, inputs=checksums, **metadata,
     )  # fmt: skip
 
 
-def all_inputs(mnemonic: str, families: tuple[str, ...], seed: int, tiles: int) -> tuple[Array, ...]:
-    """Draw A, B and C of all families that an instruction has of these, side by side."""
+def all_inputs(mnemonic: str, generators: tuple[str, ...], seed: int, tiles: int) -> tuple[Array, ...]:
+    """Draw A, B and C of all input generators that an instruction has of these, side by side."""
     row = INSTRUCTIONS[mnemonic]
-    drawn = [regenerate_inputs(row, x, seed, tiles) for x in families_of(row) if x in families]
+    drawn = [regenerate_inputs(row, x, seed, tiles) for x in generators_of(row) if x in generators]
     return tuple(np.concatenate(parts, axis=1) for parts in zip(*drawn, strict=True))
 
 
-def read_registers(path: str | Path) -> Iterator[Case]:
+def read_registers(path: str | Path) -> Iterator[RecordedRegisters]:
     """Read register recordings: those of `tools.record_registers`, or ones that hold their inputs.
 
-    The latter have keys ``instruction|family|A`` (B, C, D; E is metadata), names without their prefix, sparse ones
+    The latter have keys ``instruction|generator|A`` (B, C, D; E is metadata), names without their prefix, sparse ones
     followed by ``#sel0``, and arrays [tile, register, lane]; of `wgmma` [tile, warp, register, lane], and B as the
     bytes of rows [n][k].
 
@@ -158,36 +160,36 @@ def read_registers(path: str | Path) -> Iterator[Case]:
         return
     if metadata["version"] != VERSION:
         raise ValueError(f"{path} was recorded with version {metadata['version']} of the inputs, this is {VERSION}")
-    seed, tiles, families = metadata["seed"], metadata["tiles"], tuple(metadata["families"])
+    seed, tiles, generators = metadata["seed"], metadata["tiles"], tuple(metadata["families"])
     for mnemonic, checksum in metadata["inputs"].items():
-        a, b, c = all_inputs(mnemonic, families, seed, tiles)
+        a, b, c = all_inputs(mnemonic, generators, seed, tiles)
         if inputs_checksum(a, b, c) != checksum:
             raise ValueError(f"{path}: the inputs of {mnemonic} are no longer those of the recording")
         d = arrays[f"{mnemonic}|D"]
-        names = [x for x in families_of(INSTRUCTIONS[mnemonic]) if x in families]
-        for i, family in enumerate(names):
+        names = [x for x in generators_of(INSTRUCTIONS[mnemonic]) if x in generators]
+        for i, generator in enumerate(names):
             part = np.s_[:, i * tiles : (i + 1) * tiles]
-            yield Case(mnemonic, family, a[part], b[part], c[part], d[part])
+            yield RecordedRegisters(mnemonic, generator, a[part], b[part], c[part], d[part])
 
 
-def _with_inputs(arrays: dict[str, Array]) -> Iterator[Case]:
+def _with_inputs(arrays: dict[str, Array]) -> Iterator[RecordedRegisters]:
     for key in arrays:
         name, _, rest = key.partition("|")
         if not rest.endswith("|D"):
             continue
-        family = rest.removesuffix("|D")
+        generator = rest.removesuffix("|D")
         mnemonic, _, selector = name.partition("#sel")
-        row = lookup(f"mma.{mnemonic}" if mnemonic.startswith("sp.") else mnemonic)
-        parts = {x: arrays[f"{name}|{family}|{x}"] for x in ("ABCDE" if row.is_sparse else "ABCD")}
+        entry = lookup(f"mma.{mnemonic}" if mnemonic.startswith("sp.") else mnemonic)
+        parts = {x: arrays[f"{name}|{generator}|{x}"] for x in ("ABCDE" if entry.is_sparse else "ABCD")}
         registers_first = {x: np.moveaxis(array, -2, 0) for x, array in parts.items() if x in "ACD"}
-        b = _columns(row, parts["B"]) if row.is_warpgroup else np.moveaxis(parts["B"], 1, 0)
-        keywords = {"metadata": parts["E"], "selector": int(selector)} if row.is_sparse else {}
+        b = _columns(entry, parts["B"]) if entry.is_warpgroup else np.moveaxis(parts["B"], 1, 0)
+        keywords = {"metadata": parts["E"], "selector": int(selector)} if entry.is_sparse else {}
         a, c, d = (registers_first[x] for x in "ACD")
-        yield Case(row.mnemonic, family, a, b, c, d, keywords)
+        yield RecordedRegisters(entry.mnemonic, generator, a, b, c, d, keywords)
 
 
-def _columns(row: Instruction, memory: Array) -> Array:
+def _columns(entry: Instruction, memory: Array) -> Array:
     """Return B of `wgmma`, (tiles, k, n), from the bytes of its columns."""
-    storage = row.format("b").storage
-    columns = np.ascontiguousarray(memory).view(storage).reshape(len(memory), row.n, row.k)
+    storage = entry.format("b").storage
+    columns = np.ascontiguousarray(memory).view(storage).reshape(len(memory), entry.n, entry.k)
     return columns.swapaxes(1, 2)

@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 
 from tools import cute_tutorials, nvidia_samples
 from tools.cuda_driver import CudaError, find_nvcc
-from tools.record_ptx_kernels import Launcher
-from tools.sample_launches import Drawn, Launch, Source
+from tools.record_ptx_kernels import DriverLauncher
+from tools.sample_launches import DrawnArguments, SampleLaunch, Source
 from wmma_emu.errors import CompilationError, WmmaEmuError
 from wmma_emu.instructions import DEFAULT_ARCH
 from wmma_emu.ptx import Finding, Kernel, Module, Report, Struct
@@ -62,10 +62,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _run_all(chosen, trees, given.keep or Path(folder), given)
 
 
-def _run_all(launches: Sequence[Launch], trees: dict[str, Path], folder: Path, given: argparse.Namespace) -> int:
+def _run_all(launches: Sequence[SampleLaunch], trees: dict[str, Path], folder: Path, given: argparse.Namespace) -> int:
     failures = 0
     modules: dict[str, Module] = {}
-    launcher = Launcher() if given.gpu else None
+    launcher = DriverLauncher() if given.gpu else None
     columns = [*COLUMNS, "bits of the GPU"] if given.gpu else COLUMNS
     print(_row(columns), _row(["---"] * len(columns)), sep="\n", flush=True)
     for launch in launches:
@@ -96,7 +96,7 @@ def _row(cells: Sequence[object]) -> str:
     return f"| {' | '.join(map(str, cells))} |"
 
 
-def _order(launch: Launch) -> str:
+def _order(launch: SampleLaunch) -> str:
     """Distinguish the instances of a template."""
     return "" if not launch.mangled else ", TN" if launch.mangled.startswith("IJi") else ", NT"
 
@@ -146,7 +146,7 @@ def counted(findings: Sequence[Finding], known: str) -> tuple[str, int]:
     return (f"{len(findings)}, {mine} known: {known}" if mine else str(len(findings))), len(findings) - mine
 
 
-def find_kernel(module: Module, launch: Launch) -> Kernel:
+def find_kernel(module: Module, launch: SampleLaunch) -> Kernel:
     """Find the kernel, of several instances of a template that whose name says the order of A and B."""
     names = [x for x in module if plain_name(x) == launch.kernel]
     if launch.mangled:
@@ -161,12 +161,12 @@ def _first_strides(name: str) -> str | None:
     return found[0] if found else None
 
 
-def draw(kernel: Kernel, launch: Launch) -> Drawn:
+def draw(kernel: Kernel, launch: SampleLaunch) -> DrawnArguments:
     """Draw the arguments of a launch, always the same."""
     return launch.draw(np.random.Generator(np.random.PCG64(20)), kernel.parameters)
 
 
-def run(kernel: Kernel, launch: Launch) -> tuple[str, Report, NDArray[Any]]:
+def run(kernel: Kernel, launch: SampleLaunch) -> tuple[str, Report, NDArray[Any]]:
     """Launch a kernel; say how far its result is from what was expected."""
     drawn = draw(kernel, launch)
     report = kernel[launch.grid, launch.block, launch.shared](*drawn.arguments, findings="report", max_seconds=None)
@@ -179,7 +179,7 @@ def run(kernel: Kernel, launch: Launch) -> tuple[str, Report, NDArray[Any]]:
     return result, report, drawn.output
 
 
-def on_gpu(launcher: Launcher, kernel: Kernel, launch: Launch) -> NDArray[Any]:
+def on_gpu(launcher: DriverLauncher, kernel: Kernel, launch: SampleLaunch) -> NDArray[Any]:
     """Launch a kernel on the GPU; return its output."""
     drawn = draw(kernel, launch)
     device = launcher.device

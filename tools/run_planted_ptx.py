@@ -7,11 +7,11 @@ compute-sanitizer --tool racecheck python -m tools.run_planted_ptx
 import sys
 
 from tests.ptx.planted.table import PLANTED
-from tools.record_ptx_kernels import Launcher
+from tools.record_ptx_kernels import DriverLauncher
 
 
 def main() -> int:
-    launcher = Launcher()
+    launcher = DriverLauncher()
     for bug in PLANTED.values():
         launcher.launch(bug.ptx(fixed=True), bug.kernel, bug.grid, bug.block, bug.shared, bug.arguments())
         print(bug.kernel, flush=True)

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from wmma_emu.errors import WmmaEmuError
 from wmma_emu.ptx import Module
 
-__all__ = ["Case", "array_of", "cases_of", "failure_of", "main", "value_of"]
+__all__ = ["ZludaTest", "array_of", "cases_of", "failure_of", "main", "value_of"]
 
 FOLDER = Path("ptx/src/test/spirv_run")
 
@@ -50,7 +50,7 @@ _TYPE = r"(?:half::|std::)?([uif](?:8|16|32|64))"
 
 
 @dataclass(frozen=True)
-class Case:
+class ZludaTest:
     """One test: its name, the threads of its block, and its arrays; without an output it has to be read, no more."""
 
     name: str
@@ -125,18 +125,18 @@ def _split(text: str) -> list[str]:
     return [x for x in found if x]
 
 
-def cases_of(source: str) -> Iterator[Case]:
+def cases_of(source: str) -> Iterator[ZludaTest]:
     """Yield the tests of ``mod.rs``, in its order."""
     source = re.sub(r"//[^\n]*", "", source)
     for found in re.finditer(r"^(test_ptx\w*)!\((.*?)\);", source, re.MULTILINE | re.DOTALL):
         threads = _THREADS[found[1]]
         name, *arrays = _split(found[2])
         if not arrays:
-            yield Case(name, threads)
+            yield ZludaTest(name, threads)
         elif threads > 1:
-            yield Case(name, threads, None, array_of(arrays[0]))
+            yield ZludaTest(name, threads, None, array_of(arrays[0]))
         else:
-            yield Case(name, threads, array_of(arrays[0]), array_of(arrays[1]))
+            yield ZludaTest(name, threads, array_of(arrays[0]), array_of(arrays[1]))
 
 
 def _chip(text: str) -> str:
@@ -144,7 +144,7 @@ def _chip(text: str) -> str:
     return f"sm_{max(_OLDEST, int(found[1]) if found else 0)}"
 
 
-def failure_of(case: Case, text: str) -> str | None:
+def failure_of(case: ZludaTest, text: str) -> str | None:
     """Run a test; say why it fails, None if it does not."""
     try:
         module = Module(text, arch=_chip(text))

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from wmma_emu.ptx.program.program import Parameter
 
-__all__ = ["Array", "Drawn", "Launch", "Source"]
+__all__ = ["Array", "DrawnArguments", "SampleLaunch", "Source"]
 
 Array = NDArray[Any]
 
@@ -34,7 +34,7 @@ class Source(NamedTuple):
     tiles: dict[str, int] = {}  # noqa: RUF012
 
 
-class Launch(NamedTuple):
+class SampleLaunch(NamedTuple):
     """A kernel and what it is given.
 
     Parameters
@@ -60,12 +60,12 @@ class Launch(NamedTuple):
     grid: int | tuple[int, ...]
     block: int | tuple[int, ...]
     shared: int
-    draw: Callable[[np.random.Generator, tuple[Parameter, ...]], "Drawn"]
+    draw: Callable[[np.random.Generator, tuple[Parameter, ...]], "DrawnArguments"]
     mangled: str = ""
     known: str = ""
 
 
-class Drawn(NamedTuple):
+class DrawnArguments(NamedTuple):
     """Arguments, the output among them, the expected result, and the largest error of each element."""
 
     arguments: tuple[Any, ...]

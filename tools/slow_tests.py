@@ -30,7 +30,7 @@ HEAD = """\
 """
 
 
-class Run(NamedTuple):
+class SlowRun(NamedTuple):
     """A line of the list."""
 
     file: str
@@ -41,13 +41,13 @@ class Run(NamedTuple):
     ended: str = "-"
 
 
-def read(text: str) -> dict[str, Run]:
+def read(text: str) -> dict[str, SlowRun]:
     """Read the list."""
     lines = [line.split() for line in text.splitlines() if line and not line.startswith("#")]
-    return {line[0]: Run(*line) for line in lines}
+    return {line[0]: SlowRun(*line) for line in lines}
 
 
-def written(runs: Iterable[Run]) -> str:
+def written(runs: Iterable[SlowRun]) -> str:
     """Write the list.
 
     >>> read(written([Run("tests/b.py", "3")]))["tests/b.py"]
@@ -56,13 +56,13 @@ def written(runs: Iterable[Run]) -> str:
     return HEAD + "".join(" ".join(run) + "\n" for run in sorted(runs))
 
 
-def counted(nodes: Iterable[str], before: dict[str, Run]) -> dict[str, Run]:
+def counted(nodes: Iterable[str], before: dict[str, SlowRun]) -> dict[str, SlowRun]:
     """Update the list from the names of all slow tests, with the runs that files had before."""
     counts = Counter(node.partition("::")[0] for node in nodes if "::" in node)
-    return {x: before.get(x, Run(x, ""))._replace(tests=str(count)) for x, count in counts.items()}
+    return {x: before.get(x, SlowRun(x, ""))._replace(tests=str(count)) for x, count in counts.items()}
 
 
-def fitting(runs: Iterable[Run], seconds: float) -> list[str]:
+def fitting(runs: Iterable[SlowRun], seconds: float) -> list[str]:
     """Choose the quickest files, as many as fit, without those that did not pass or never ran.
 
     >>> runs = [Run(x, "1", y, "2026-11-27", "abc", "passed") for x, y in (("a", "50"), ("b", "8"), ("c", "9"))]
@@ -83,7 +83,7 @@ def collect() -> list[str]:
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
 
 
-def run(line: Run, revision: str) -> Run:
+def run(line: SlowRun, revision: str) -> SlowRun:
     """Run the slow tests of a file."""
     command = [sys.executable, "-m", "pytest", "-q", "-m", SLOW, line.file]
     process = subprocess.Popen(command, cwd=ROOT)
@@ -91,7 +91,7 @@ def run(line: Run, revision: str) -> Run:
     process.returncode = os.waitstatus_to_exitcode(status)
     ended = {0: "passed", 5: "none"}.get(process.returncode, "failed")
     seconds = f"{used.ru_utime + used.ru_stime:.0f}"
-    return Run(line.file, line.tests, seconds, time.strftime("%Y-%m-%d"), revision, ended)
+    return SlowRun(line.file, line.tests, seconds, time.strftime("%Y-%m-%d"), revision, ended)
 
 
 def head() -> str:

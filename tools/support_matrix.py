@@ -34,12 +34,12 @@ FAMILIES = {
 }
 
 
-def _is_dense(row: Instruction) -> bool:
-    return not (row.is_sparse or row.is_warpgroup or row.is_tensor or row.is_block_scaled)
+def _is_dense(entry: Instruction) -> bool:
+    return not (entry.is_sparse or entry.is_warpgroup or entry.is_tensor or entry.is_block_scaled)
 
 
-def _is_sparse(row: Instruction) -> bool:
-    return row.is_sparse and not (row.is_warpgroup or row.is_tensor or row.is_block_scaled)
+def _is_sparse(entry: Instruction) -> bool:
+    return entry.is_sparse and not (entry.is_warpgroup or entry.is_tensor or entry.is_block_scaled)
 
 
 @cache

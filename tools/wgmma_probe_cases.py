@@ -54,7 +54,7 @@ Execute = Callable[..., NDArray[Any]]
 
 
 @dataclass
-class Case:
+class DescriptorProbe:
     """One descriptor. ``where`` is (rows, k) addresses, rows of A or columns of B; None where the emulator refuses."""
 
     name: str
@@ -68,8 +68,8 @@ class Case:
 
     def observe(self, execute: Execute) -> Bits:
         """Return the operand as the hardware reads it: (memories, rows, k), as patterns of D."""
-        row = self.ins.instruction
-        rows, k = (row.m, row.terms) if self.operand == "a" else (row.n, row.k)
+        entry = self.ins.instruction
+        rows, k = (entry.m, entry.terms) if self.operand == "a" else (entry.n, entry.k)
         seen: Any = None
         for launch in self.launches:
             given = {name: value for name, value in launch.items() if name != "probed"}
@@ -97,7 +97,7 @@ class Case:
         return np.array([by_value.get(tuple(x), -1) for x in columns]).reshape(seen.shape[1:])
 
 
-def cases(columns: Sequence[int] = COLUMNS) -> Iterator[Case]:
+def cases(columns: Sequence[int] = COLUMNS) -> Iterator[DescriptorProbe]:
     """Return all cases: B of every given n, A, sparse ones, shifted starts, and illegal descriptors."""
     for kind, shapes in (("wgmma", SHAPES), ("wgmma.sp", SPARSE_SHAPES)):
         for (name, shape), swizzle in itertools.product(shapes.items(), SWIZZLES):
@@ -109,7 +109,7 @@ def cases(columns: Sequence[int] = COLUMNS) -> Iterator[Case]:
             yield from _of_operand(f"{kind}.m64n{widest}{shape}", "a", swizzle)
 
 
-def _of_operand(mnemonic: str, operand: str, swizzle: int) -> Iterator[Case]:
+def _of_operand(mnemonic: str, operand: str, swizzle: int) -> Iterator[DescriptorProbe]:
     ins = BoundWarpgroupInstruction(lookup(mnemonic, "sm_90"), arch_of("sm_90"))
     fmt = (ins.a if operand == "a" else ins.b).format
     majors: tuple[Major, ...] = ("k", "mn") if fmt.bits == 16 else ("k",)
@@ -122,8 +122,8 @@ def _descriptors(
     ins: BoundWarpgroupInstruction, operand: str, fmt: Format, swizzle: int, major: Major
 ) -> Iterator[tuple[str, MatrixDescriptor, str]]:
     """Return Descriptors of one operand: atoms along lines first, across lines first, and shifted ones."""
-    row, mode = ins.instruction, SWIZZLES[swizzle]
-    rows, k = (row.m, row.terms) if operand == "a" else (row.n, row.k)
+    entry, mode = ins.instruction, SWIZZLES[swizzle]
+    rows, k = (entry.m, entry.terms) if operand == "a" else (entry.n, entry.k)
     lines, along = (rows, k) if major == "k" else (k, rows)
     atoms = -(-along * fmt.bits // 8 // mode.line_bytes)
     atom = mode.atom_bytes
@@ -142,7 +142,7 @@ def _descriptors(
     for name, (leading, stride) in zip(("compact", "other"), pairs, strict=True):
         yield name, MatrixDescriptor(0, leading, stride, swizzle), ""
     leading, stride = pairs[0]
-    if row.n not in (24, row.k, row.terms):
+    if entry.n not in (24, entry.k, entry.terms):
         return
     yield "shifted by a pattern", MatrixDescriptor(2048, leading, stride, swizzle), ""
     if not swizzle:
@@ -162,10 +162,10 @@ def _descriptors(
 
 def _case(
     name: str, ins: BoundWarpgroupInstruction, operand: str, fields: MatrixDescriptor, major: Major, question: str
-) -> Case:
-    row = ins.instruction
+) -> DescriptorProbe:
+    entry = ins.instruction
     fmt = (ins.a if operand == "a" else ins.b).format
-    rows, k = (row.m, row.terms) if operand == "a" else (row.n, row.k)
+    rows, k = (entry.m, entry.terms) if operand == "a" else (entry.n, entry.k)
     try:
         where = addresses(fields, rows, k, fmt, major)
     except WmmaEmuError:
@@ -174,7 +174,7 @@ def _case(
         raise ValueError(f"{name}: the emulator refuses {fields}")
     size = 65536 if where is None else int(where.max()) // (8 if fmt.bits < 8 else 1) + 16
     memory = _memory(name, fmt, -(-size // 16) * 16)
-    case = Case(name, ins, operand, SharedOperand(memory, fields.encode(), major == "mn"), where, question)
+    case = DescriptorProbe(name, ins, operand, SharedOperand(memory, fields.encode(), major == "mn"), where, question)
     case.launches = list(_probe_a(ins, case.shared) if operand == "a" else _probe_b(ins, case.shared))
     return case
 
@@ -216,13 +216,13 @@ def _one(fmt: Format) -> int:
 
 
 def _probe_b(ins: BoundWarpgroupInstruction, shared: SharedOperand) -> Iterator[dict[str, Any]]:
-    row, fmt = ins.instruction, ins.a.format
-    for first in range(0, row.k, 64):
-        probed = np.arange(first, min(first + 64, row.k))
-        A = np.zeros((64, row.k), fmt.storage)
+    entry, fmt = ins.instruction, ins.a.format
+    for first in range(0, entry.k, 64):
+        probed = np.arange(first, min(first + 64, entry.k))
+        A = np.zeros((64, entry.k), fmt.storage)
         A[np.arange(len(probed)), probed] = _one(fmt)
         options = {}
-        if row.is_sparse:
+        if entry.is_sparse:
             packed, options["metadata"] = ins.compress(from_bits(A, fmt))
             a = ins.a.pack(packed)
         else:
@@ -231,22 +231,22 @@ def _probe_b(ins: BoundWarpgroupInstruction, shared: SharedOperand) -> Iterator[
 
 
 def _probe_a(ins: BoundWarpgroupInstruction, shared: SharedOperand) -> Iterator[dict[str, Any]]:
-    row, fmt = ins.instruction, ins.b.format
-    k = np.arange(row.terms)
+    entry, fmt = ins.instruction, ins.b.format
+    k = np.arange(entry.terms)
     options = {}
-    if row.is_sparse:
-        k = 2 * k if row.a == "tf32" else 4 * (k // 2) + k % 2
-        options["metadata"] = pack_metadata(row, np.broadcast_to(k, (64, row.terms)))
-    B = np.zeros((row.k, row.n), fmt.storage)
-    B[k, np.arange(row.terms)] = _one(fmt)
-    yield {"a": shared, "b": from_bits(B, fmt), "c": _zeros(ins), **options, "probed": np.arange(row.terms)}
+    if entry.is_sparse:
+        k = 2 * k if entry.a == "tf32" else 4 * (k // 2) + k % 2
+        options["metadata"] = pack_metadata(entry, np.broadcast_to(k, (64, entry.terms)))
+    B = np.zeros((entry.k, entry.n), fmt.storage)
+    B[k, np.arange(entry.terms)] = _one(fmt)
+    yield {"a": shared, "b": from_bits(B, fmt), "c": _zeros(ins), **options, "probed": np.arange(entry.terms)}
 
 
 def _zeros(ins: BoundWarpgroupInstruction) -> NDArray[Any]:
     return np.zeros((ins.c.num_registers, 4, 32), np.uint32)
 
 
-def check(case: Case, execute: Execute) -> str:
+def check(case: DescriptorProbe, execute: Execute) -> str:
     """Return one line: equal, or where the difference is; where the emulator refuses, what was found."""
     try:
         seen = case.observe(execute)

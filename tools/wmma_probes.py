@@ -12,7 +12,7 @@ from tools.record_registers import kernel as register_kernel
 from tools.record_registers import kernel_name
 from tools.recording_inputs import random_words
 from tools.recordings import all_inputs
-from tools.wmma_products import Bits, Product
+from tools.wmma_products import Bits, WmmaOverload
 from wmma_emu.formats import Format, encode
 from wmma_emu.instructions import INSTRUCTIONS, Instruction
 from wmma_emu.instructions.spec import Operand
@@ -93,16 +93,16 @@ EDITED = tuple(
 """Products whose fragments are edited; 4-bit and 1-bit fragments give whole words of elements, no single ones."""
 
 
-def edits(row: Instruction) -> list[Edit]:
+def edits(entry: Instruction) -> list[Edit]:
     """Edit each element of the fragments of A, B and C once, in one lane or another; the first edits nothing."""
     found = [Edit(99, 0, 0, False, 0)]
     fragments: tuple[tuple[Operand, Use, MemoryLayout | None], ...] = (
-        ("a", "matrix_a", row.a_layout), ("b", "matrix_b", row.b_layout), ("c", "accumulator", None),
+        ("a", "matrix_a", entry.a_layout), ("b", "matrix_b", entry.b_layout), ("c", "accumulator", None),
     )  # fmt: skip
     for number, (operand, use, stored) in enumerate(fragments):
-        fmt = row.format(operand)
-        count = len(fragment_layout(use, row.m, row.n, row.k, fmt, stored, "sm_90").coords)
-        words = random_words(f"wmma_emu edits 1|{row.shape}|{row.d}|{row.a}|{operand}", count)
+        fmt = entry.format(operand)
+        count = len(fragment_layout(use, entry.m, entry.n, entry.k, fmt, stored, "sm_90").coords)
+        words = random_words(f"wmma_emu edits 1|{entry.shape}|{entry.d}|{entry.a}|{operand}", count)
         for i, word in enumerate(words.tolist()):
             found.append(Edit(number, word % 32, i, bool(word >> 8 & 1), _value(fmt, word >> 16)))
     return found
@@ -116,7 +116,7 @@ def _value(fmt: Format, word: int) -> int:
     return pattern | (word >> 2) & ((1 << fmt.ignored_low_bits) - 1)
 
 
-def edited_source(product: Product) -> str:
+def edited_source(product: WmmaOverload) -> str:
     """Return the kernel of a product with one edit a block, all on the first tile."""
     head, _, rest = product.source.partition("\n    wmma::mma_sync")
     head = head.replace(f"{product.kernel}(", f"edited_{product.kernel}(const unsigned* edits, ")
@@ -124,7 +124,7 @@ def edited_source(product: Product) -> str:
     return f"{head}{calls}\n    wmma::mma_sync{rest}"
 
 
-def record_edits(product: Product, run_twice: Callable[..., tuple[Bits, Bits]], seed: int) -> Bits:
+def record_edits(product: WmmaOverload, run_twice: Callable[..., tuple[Bits, Bits]], seed: int) -> Bits:
     """Return D of every edit, as bits that differ from D of the first, which edits nothing."""
     listed = edits(product.row)
     words = np.array([[*edit[:4], edit.pattern & 0xFFFFFFFF, edit.pattern >> 32] for edit in listed], np.uint32)
@@ -142,7 +142,7 @@ def record_edits(product: Product, run_twice: Callable[..., tuple[Bits, Bits]], 
 SATURATED = tuple(f"wmma.mma.sync.aligned.row.col.m16n16k16.{d}.{c}" for d in ("f16", "f32") for c in ("f16", "f32"))
 """Products with f16 that PTX 6.3 let saturate, with a warning; 6.5 took that away."""
 
-SATURATED_FAMILIES = ("special", "extremes")
+SATURATED_GENERATORS = ("special", "extremes")
 
 
 def saturated_row(mnemonic: str) -> Instruction:
@@ -157,7 +157,7 @@ def saturated_source() -> str:
 
 def record_saturated(mnemonic: str, run: Run, seed: int, tiles: int) -> Bits:
     """Return D registers (registers, tiles, 32) of a saturating product."""
-    row = saturated_row(mnemonic)
-    a, b, c = all_inputs(mnemonic, SATURATED_FAMILIES, seed, tiles)
+    entry = saturated_row(mnemonic)
+    a, b, c = all_inputs(mnemonic, SATURATED_GENERATORS, seed, tiles)
     count = a.shape[1]
-    return run(kernel_name(row), (a, b, c), (row.registers("d"), count, 32), "u4", count, blocks=count)
+    return run(kernel_name(entry), (a, b, c), (entry.registers("d"), count, 32), "u4", count, blocks=count)

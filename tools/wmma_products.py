@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tools.record_wmma_layouts import INCLUDES, Fragment
-from tools.recording_inputs import families_of
+from tools.recording_inputs import generators_of
 from tools.recordings import all_inputs
 from wmma_emu.api import instruction
 from wmma_emu.formats.dtypes import to_bits
 from wmma_emu.instructions import Instruction, instructions_of
 from wmma_emu.instructions.spec import OPERANDS, Operand
 
-FAMILIES = ("normal", "wide", "special", "tiny", "extremes", "limits", "raw")
+GENERATORS = ("normal", "wide", "special", "tiny", "extremes", "limits", "raw")
 """The recorded generators of `tools.recording_inputs`; the recording of registers has the others."""
 
 TILES = 2
@@ -59,9 +59,9 @@ class Matrix:
         change by: 16 bytes, 8 for 8-bit elements, 32 elements of 4 bits, 128 of 1 bit.
     """
 
-    def __init__(self, row: Instruction, operand: Operand, stored: Literal["row", "col"], gap: int) -> None:
+    def __init__(self, entry: Instruction, operand: Operand, stored: Literal["row", "col"], gap: int) -> None:
         self.operand, self.stored = operand, stored
-        self.format, self.shape = row.format(operand), row.matrix_shape(operand)
+        self.format, self.shape = entry.format(operand), entry.matrix_shape(operand)
         bits = self.format.bits
         step = {8: 8, 4: 32, 1: 128}.get(bits, 128 // bits)
         self.lines, self.line = self.shape if stored == "row" else self.shape[::-1]
@@ -69,7 +69,7 @@ class Matrix:
         use = {"a": "matrix_a", "b": "matrix_b"}.get(operand, "accumulator")
         accumulator = self.format.name if use == "accumulator" else ""
         memory_layout = ("mem_" if accumulator else "") + stored + "_major"
-        self.fragment = Fragment(use, row.m, row.n, row.k, row.a, accumulator, memory_layout)
+        self.fragment = Fragment(use, entry.m, entry.n, entry.k, entry.a, accumulator, memory_layout)
 
     @property
     def nbytes(self) -> int:
@@ -103,25 +103,25 @@ def _pack(lines: Bits, bits: int) -> NDArray[np.uint8]:
     return np.packbits(each.reshape(*lines.shape[:-1], -1), axis=-1, bitorder="little")
 
 
-class Product:
+class WmmaOverload:
     """One overload of `mma_sync` or `bmma_sync`, with the memory layouts that it is recorded with.
 
     A and B lie as their fragments' types say. Those of C and D, and the gaps, follow from ``number``, so that all
     occur.
     """
 
-    def __init__(self, row: Instruction, number: int) -> None:
-        self.row, self.mnemonic = row, row.mnemonic
+    def __init__(self, entry: Instruction, number: int) -> None:
+        self.row, self.mnemonic = entry, entry.mnemonic
         orders: tuple[Literal["row", "col"], ...] = ("row", "col")
         of_c, of_d = orders[(number + number // 4) % 2], orders[(number // 2 + number // 8) % 2]
-        stored = (row.a_layout, row.b_layout, of_c, of_d)
+        stored = (entry.a_layout, entry.b_layout, of_c, of_d)
         gaps = (number % 3, (number // 3) % 3, (number // 2) % 3, (number // 5) % 3)
         self.a, self.b, self.c, self.d = self.matrices = tuple(
-            Matrix(row, operand, *how) for operand, how in zip(OPERANDS, zip(stored, gaps, strict=True), strict=True)
+            Matrix(entry, operand, *how) for operand, how in zip(OPERANDS, zip(stored, gaps, strict=True), strict=True)
         )
 
     def __repr__(self) -> str:
-        return f"<Product {self.mnemonic}>"
+        return f"<WmmaOverload {self.mnemonic}>"
 
     @property
     def kernel(self) -> str:
@@ -137,13 +137,13 @@ class Product:
         return next((x.split(".")[0].upper() for x in self.row.modifiers if x.endswith(".popc")), "")
 
     @property
-    def families(self) -> tuple[str, ...]:
-        return tuple(x for x in families_of(self.row) if x in FAMILIES)
+    def generators(self) -> tuple[str, ...]:
+        return tuple(x for x in generators_of(self.row) if x in GENERATORS)
 
     def inputs(self, seed: int) -> tuple[Bits, ...]:
-        """Draw A, B and C of all families, as patterns (tiles, rows, columns)."""
+        """Draw A, B and C of all input generators, as patterns (tiles, rows, columns)."""
         ins = instruction(self.mnemonic, arch="sm_90")
-        drawn = all_inputs(self.mnemonic, FAMILIES, seed, TILES)
+        drawn = all_inputs(self.mnemonic, GENERATORS, seed, TILES)
         operands = (ins.a, ins.b, ins.c)
         return tuple(to_bits(x.unpack(y), x.format) for x, y in zip(operands, drawn, strict=True))
 
@@ -196,11 +196,11 @@ extern "C" __global__ void {self.kernel}(const void* a, const void* b, const voi
 """
 
 
-def products(arch: str) -> list[Product]:
+def products(arch: str) -> list[WmmaOverload]:
     """Return every product that mma.h has on a chip: `mma_sync`, that of integers with satf too, and `bmma_sync`.
 
     On Hopper 94 overloads, 26 of them saturating too, and two operations of bits.
     """
     not_in_header = {"rn", "rz", "rm", "rp"}
     rows = [x for x in instructions_of(arch) if x.family == "wmma.mma" and not_in_header.isdisjoint(x.modifiers)]
-    return [Product(row, i) for i, row in enumerate(rows)]
+    return [WmmaOverload(row, i) for i, row in enumerate(rows)]

@@ -44,21 +44,21 @@ def _kinds_of(check: str) -> str:
 
 
 def _page(kind: str) -> str:
-    row = KINDS[kind]
-    check = f"The check `{row.check}` finds it" if row.check else "It ends the launch, and is always reported"
+    entry = KINDS[kind]
+    check = f"The check `{entry.check}` finds it" if entry.check else "It ends the launch, and is always reported"
     parts = [
         f"(finding-{slug_of(kind)})=\n# {kind}",
-        f"{_sentence(row.says)} {check}. [How it is found, and the limits](../../{_EXPLAINED}#{slug_of(kind)}).",
-        f"**{_sentence(row.severity)[:-1]}**: {row.reason}.",
+        f"{_sentence(entry.says)} {check}. [How it is found, and the limits](../../{_EXPLAINED}#{slug_of(kind)}).",
+        f"**{_sentence(entry.severity)[:-1]}**: {entry.reason}.",
         "## A bug",
         "\n".join(["```{code-block} cuda", f":lineno-start: {FIRST_LINE}", "", *shown_source(kind), "```"]),
         "## Its report",
         "\n".join(["```text", *(str(x) for x in launch_of(kind).findings), "```"]),
-        f"## How to fix it\n\n{row.fix}",
+        f"## How to fix it\n\n{entry.fix}",
         "\n".join(["```diff", *(x.sign + x.text for x in fix_of(kind)), "```"]),
-        f"## When it may be silenced\n\n{row.silence}",
+        f"## When it may be silenced\n\n{entry.silence}",
         *_how_to_silence(kind),
-        f"## What compute-sanitizer says\n\n{row.sanitizer}",
+        f"## What compute-sanitizer says\n\n{entry.sanitizer}",
         _measured(kind),
     ]
     return "\n\n".join(parts) + "\n"

@@ -30,19 +30,19 @@ class Group:
         Their shape, ``"m16n8k16"``; for `wgmma` ``"m64nNk16"``, which covers every n.
     types : str
         The format of A, the kind of formats, or the named ``.kind``; for `wgmma` the formats of D, A and B.
-    rows : tuple of Instruction
+    entries : tuple of Instruction
         In the order of the table.
     """
 
     family: str
     shape: str
     types: str
-    rows: tuple[Instruction, ...]
+    entries: tuple[Instruction, ...]
 
     @property
     def document(self) -> str:
         """The name of the page within the site, without an ending."""
-        return document_of(self.rows[0])
+        return document_of(self.entries[0])
 
     @property
     def title(self) -> str:
@@ -67,10 +67,10 @@ def groups() -> tuple[Group, ...]:
     found: dict[tuple[str, str, str], list[Instruction]] = {}
     for row in INSTRUCTIONS.values():
         found.setdefault(page_key(row), []).append(row)
-    return tuple(Group(*key, tuple(rows)) for key, rows in found.items())
+    return tuple(Group(*key, tuple(entries)) for key, entries in found.items())
 
 
-def group_of(row: Instruction) -> Group:
+def group_of(entry: Instruction) -> Group:
     """Return the page of an instruction.
 
     Examples
@@ -79,7 +79,7 @@ def group_of(row: Instruction) -> Group:
     >>> group_of(lookup("m16n8k32.f32.e4m3.e4m3.f32")).document
     'reference/instructions/mma-sync-m16n8k32-fp8'
     """
-    key = page_key(row)
+    key = page_key(entry)
     return next(x for x in groups() if (x.family, x.shape, x.types) == key)
 
 

@@ -43,8 +43,8 @@ def _index() -> str:
     rows = [
         [
             link(code(family), f"{family_document(family).rpartition('/')[2]}.html"),
-            str(sum(len(x.rows) for x in _of(family))),
-            chips_in_words({chip for x in _of(family) for row in x.rows for chip in row.archs}),
+            str(sum(len(x.entries) for x in _of(family))),
+            chips_in_words({chip for x in _of(family) for entry in x.entries for chip in entry.archs}),
             ", ".join(dict.fromkeys(y for x in _of(family) for y in _kinds(x))),
         ]
         for family in known_families()
@@ -65,7 +65,7 @@ def _index() -> str:
 
 
 def _kinds(group: Group) -> list[str]:
-    return list(dict.fromkeys(row.a for row in group.rows))
+    return list(dict.fromkeys(entry.a for entry in group.entries))
 
 
 def _family(family: str) -> str:
@@ -78,30 +78,30 @@ def _every(family: str, document: str) -> str:
     rows = []
     for group in _of(family):
         page = f"{group.document.rpartition('/')[2]}.html"
-        links = " ".join(link(_within(row, group), f"{page}#{anchor_of(row)}") for row in group.rows)
-        chips = chips_in_words({chip for row in group.rows for chip in row.archs})
+        links = " ".join(link(_within(entry, group), f"{page}#{anchor_of(entry)}") for entry in group.entries)
+        chips = chips_in_words({chip for entry in group.entries for chip in entry.archs})
         shown = f'<span class="every">{links}</span>'
-        if len(group.rows) > _FOLDED:
-            shown = f"<details><summary>{len(group.rows)} instructions</summary>{shown}</details>"
+        if len(group.entries) > _FOLDED:
+            shown = f"<details><summary>{len(group.entries)} instructions</summary>{shown}</details>"
         rows.append([link(f"{group.shape}, {group.types}", page), chips, shown])
     return table(["page", "chips", "instructions"], rows, "pages")
 
 
-def _within(row: Instruction, group: Group) -> str:
+def _within(entry: Instruction, group: Group) -> str:
     """Return the part of a mnemonic that distinguishes an instruction from the others on its page."""
-    if row.is_warpgroup:
-        return f"n{row.n}" + "".join(f".{x}" for x in row.modifiers)
-    layouts = {(x.a_layout, x.b_layout) for x in group.rows}
-    return ".".join([*row.types, *row.modifiers, *((row.a_layout, row.b_layout) if len(layouts) > 1 else ())])
+    if entry.is_warpgroup:
+        return f"n{entry.n}" + "".join(f".{x}" for x in entry.modifiers)
+    layouts = {(x.a_layout, x.b_layout) for x in group.entries}
+    return ".".join([*entry.types, *entry.modifiers, *((entry.a_layout, entry.b_layout) if len(layouts) > 1 else ())])
 
 
 def _page(group: Group) -> str:
     shown = gallery(group)
-    chips = chips_in_words({chip for row in group.rows for chip in row.archs})
-    count = "1 instruction" if len(group.rows) == 1 else f"{len(group.rows)} instructions"
-    first = group.rows[0]
+    chips = chips_in_words({chip for entry in group.entries for chip in entry.archs})
+    count = "1 instruction" if len(group.entries) == 1 else f"{len(group.entries)} instructions"
+    first = group.entries[0]
     chip = "sm_90" if "sm_90" in first.archs else first.archs[0]
-    links = " ".join(link(_within(row, group), f"#{anchor_of(row)}") for row in group.rows)
+    links = " ".join(link(_within(entry, group), f"#{anchor_of(entry)}") for entry in group.entries)
     layouts = " ".join(link(heading(x, group), f"#{x.anchor}") for x in shown)
     intro = (
         f"<p>{count} on {chips}. {link('Open the first in the explorer', explorer_link(group.document, first, chip))}, "
@@ -113,6 +113,6 @@ def _page(group: Group) -> str:
         intro,
         "## Layouts",
         *(shown_html(x, group) for x in shown),
-        *(section(row, group, shown) for row in group.rows),
+        *(section(entry, group, shown) for entry in group.entries),
     ]
     return "\n\n".join(parts) + "\n"

@@ -68,32 +68,32 @@ class Shown:
         return f"{_COPIES[layout.num_matrices]}{layout.rows} × {cols}"
 
 
-def _stored(row: Instruction, operand: Operand) -> str:
-    return "" if row.is_warpgroup else {"a": row.a_layout, "b": row.b_layout}.get(operand, "")
+def _stored(entry: Instruction, operand: Operand) -> str:
+    return "" if entry.is_warpgroup else {"a": entry.a_layout, "b": entry.b_layout}.get(operand, "")
 
 
-def in_registers(row: Instruction) -> tuple[Operand, ...]:
+def in_registers(entry: Instruction) -> tuple[Operand, ...]:
     """Return the operands that lanes hold: all except the B of `wgmma`, which is in shared memory."""
-    return tuple(x for x in OPERANDS if not (row.is_warpgroup and x == "b"))
+    return tuple(x for x in OPERANDS if not (entry.is_warpgroup and x == "b"))
 
 
 def _uses(group: Group) -> Iterator[tuple[Instruction, Operand, str, LaneMap]]:
-    for row in group.rows:
-        for operand in in_registers(row):
-            for chip in row.archs:
-                yield row, operand, chip, layout_for(row, operand, chip)
+    for entry in group.entries:
+        for operand in in_registers(entry):
+            for chip in entry.archs:
+                yield entry, operand, chip, layout_for(entry, operand, chip)
 
 
 @cache
 def gallery(group: Group) -> tuple[Shown, ...]:
     """Return the layouts of a page, in the order in which its instructions name them."""
     found: dict[object, Shown] = {}
-    for row, operand, chip, layout in _uses(group):
+    for entry, operand, chip, layout in _uses(group):
         kind = "cd" if operand in "cd" else operand
-        goes_on = row.is_warpgroup and kind == "cd"
+        goes_on = entry.is_warpgroup and kind == "cd"
         same = (tuple(layout.formulas.one_line().items()), layout.element_bits) if goes_on else layout
         shown = found.setdefault((kind, same), Shown(len(found) + 1))
-        shown.uses.append((row, operand, chip, layout))
+        shown.uses.append((entry, operand, chip, layout))
     return tuple(found.values())
 
 
@@ -131,7 +131,7 @@ def _name(shown: Shown, group: Group) -> str:
 def heading(shown: Shown, group: Group) -> str:
     """Return the heading of a layout as HTML: its operands, and its chips if not all of the page's."""
     chips = {chip for _, _, chip, _ in shown.uses}
-    everywhere = chips == {chip for row in group.rows for chip in row.archs}
+    everywhere = chips == {chip for entry in group.entries for chip in entry.archs}
     return escape(_name(shown, group) + ("" if everywhere else f", on {chips_in_words(chips)}"))
 
 

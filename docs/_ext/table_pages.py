@@ -79,7 +79,7 @@ def _counts() -> str:
     rows = []
     for chip in ARCHS:
         numbers = [
-            sum(chip in row.archs for group in groups() if group.family == family for row in group.rows)
+            sum(chip in entry.archs for group in groups() if group.family == family for entry in group.entries)
             for family in known_families()
         ]
         rows.append([code(chip), *(str(x) if x else "–" for x in numbers), str(sum(numbers))])
@@ -118,17 +118,17 @@ def _formats() -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _float(row: Format) -> list[str]:
-    fields = f"{int(row.signed)}, {row.exponent_bits}, {row.fraction_bits}"
-    if row.ignored_low_bits:
-        fields += f", then {row.ignored_low_bits} that are not read"
-    nan = {"ieee": "as IEEE 754", "all_ones": "all ones", "none": "–"}[row.nan]
-    if row.canonical_nan >= 0:
-        nan += f", {code(f'{row.canonical_nan:#x}')} as a result"
-    infinity = code(f"{row.infinity:#x}") if row.has_infinity else "–"
-    span = f"2<sup>{row.emin}</sup>, {code(f'{row.max_finite:#x}')}"
-    source = f"{escape(row.source)} ({row.status})"
-    return [code(row.name), str(row.bits), fields, str(row.bias), span, infinity, nan, source]
+def _float(entry: Format) -> list[str]:
+    fields = f"{int(entry.signed)}, {entry.exponent_bits}, {entry.fraction_bits}"
+    if entry.ignored_low_bits:
+        fields += f", then {entry.ignored_low_bits} that are not read"
+    nan = {"ieee": "as IEEE 754", "all_ones": "all ones", "none": "–"}[entry.nan]
+    if entry.canonical_nan >= 0:
+        nan += f", {code(f'{entry.canonical_nan:#x}')} as a result"
+    infinity = code(f"{entry.infinity:#x}") if entry.has_infinity else "–"
+    span = f"2<sup>{entry.emin}</sup>, {code(f'{entry.max_finite:#x}')}"
+    source = f"{escape(entry.source)} ({entry.status})"
+    return [code(entry.name), str(entry.bits), fields, str(entry.bias), span, infinity, nan, source]
 
 
 def _models() -> str:
@@ -152,27 +152,27 @@ def as_known(chip: str) -> Iterator[DotModel]:
     """Return the entries of a chip, once for each status and source of their instructions."""
     pairs = (x for x in INSTRUCTIONS.values() if chip in x.archs)
     found = dict.fromkeys(model for x in pairs for model in models_for(x, chip) + alternatives_for(x, chip))
-    for row in MODELS:
-        if row.arch == chip and row.families[0] in TENSOR_FAMILIES:
-            yield row
-        elif row.arch == chip:
-            yield from (x for x in found if replace(x, evidence=row.evidence, note=row.note) == row)
+    for entry in MODELS:
+        if entry.arch == chip and entry.families[0] in TENSOR_FAMILIES:
+            yield entry
+        elif entry.arch == chip:
+            yield from (x for x in found if replace(x, evidence=entry.evidence, note=entry.note) == entry)
 
 
-def _model(row: DotModel) -> list[str]:
+def _model(entry: DotModel) -> list[str]:
     what = "<br>".join(
         f"{escape(', '.join(families))}: {', '.join(inputs)}<br><small>{escape(_shapes(shapes))}</small>"
-        for families, inputs, shapes in _served(row)
+        for families, inputs, shapes in _served(entry)
     )
-    what += f"<br>B: {', '.join(row.b_inputs)}" if row.b_inputs else ""
-    lowering = "" if row.lowering == "native" else f"<br>lowering {code(row.lowering)}"
-    lowering += f"<br>model={code(repr(row.name))}" if row.name else ""
-    note = f"<br><small>{escape(row.note)}</small>" if row.note else ""
-    known = f"{code(row.status)}<br><small>{escape(row.source)}</small>"
-    return [what + lowering, code(row.accumulator), escape(row.describe()) + note, known]
+    what += f"<br>B: {', '.join(entry.b_inputs)}" if entry.b_inputs else ""
+    lowering = "" if entry.lowering == "native" else f"<br>lowering {code(entry.lowering)}"
+    lowering += f"<br>model={code(repr(entry.name))}" if entry.name else ""
+    note = f"<br><small>{escape(entry.note)}</small>" if entry.note else ""
+    known = f"{code(entry.status)}<br><small>{escape(entry.source)}</small>"
+    return [what + lowering, code(entry.accumulator), escape(entry.describe()) + note, known]
 
 
-def _served(row: DotModel) -> list[tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]]:
+def _served(entry: DotModel) -> list[tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]]:
     """Return the families, formats of A and shapes of a model's instructions on its chip, which may be fewer than it
     names.
 
@@ -181,11 +181,11 @@ def _served(row: DotModel) -> list[tuple[tuple[str, ...], tuple[str, ...], tuple
     >>> _served(next(x for x in MODELS if x.arch == "sm_72" and "s8" in x.inputs))
     [(('wmma.mma',), ('s8', 'u8'), ('m16n16k16', 'm32n8k16', 'm8n32k16'))]
     """
-    if row.families[0] in TENSOR_FAMILIES:  # whose instructions are made on demand
-        return [(row.families, row.inputs, row.shapes)]
+    if entry.families[0] in TENSOR_FAMILIES:  # whose instructions are made on demand
+        return [(entry.families, entry.inputs, entry.shapes)]
     shapes: dict[tuple[str, str], dict[str, None]] = {}
     for x in INSTRUCTIONS.values():
-        if row.arch in x.archs and row in models_for(x, row.arch) + alternatives_for(x, row.arch):
+        if entry.arch in x.archs and entry in models_for(x, entry.arch) + alternatives_for(x, entry.arch):
             shapes.setdefault((x.family, x.a), {})[x.shape] = None
     inputs: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for (family, fmt), found in shapes.items():

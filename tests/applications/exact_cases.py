@@ -27,7 +27,7 @@ class Element(NamedTuple):
 
 
 def adversarial_elements(name: str, seed: int, count: int = 2) -> Iterator[Element]:
-    """Few elements of each family, without specials."""
+    """Few elements of each input generator, without specials."""
     p = PRODUCTS[name]
     for a, b, c in adversarial_operands(name, seed):
         for i in range(count):

@@ -104,8 +104,7 @@ def test_the_scheduler_has_few_tasks_at_a_time(client, monkeypatch):
     report = _campaign(
         BOTH, client=client, progress=lambda _: known.append(len(client.run_on_scheduler(_tasks_of_campaigns)))
     )
-    assert len(known) > 10
-    assert max(known) <= 3  # one in flight for each of two threads, and the one whose result is being counted
+    assert 0 < max(known) <= 3  # one in flight for each of two threads, and the one whose result is being counted
     assert _counts(report) == _counts(_campaign(BOTH, workers=0))
 
 

@@ -108,9 +108,9 @@ def test_the_same_seed_gives_the_same_tasks_and_a_different_seed_different_ones(
     assert {x.seed for x in first}.isdisjoint(x.seed for x in other)
 
 
-def test_no_two_tasks_of_a_family_have_a_seed_in_common():
+def test_no_two_tasks_of_a_generator_have_a_seed_in_common():
     tasks = plan_tasks(bound_instructions(F16, "sm_90"), [10**8], ["normal"], 0)
-    assert len({x.seed for x in tasks}) == len(tasks) > 90
+    assert len({x.seed for x in tasks}) == len(tasks) > 1
 
 
 # What cannot be done

@@ -28,7 +28,7 @@ def test_a_fault_in_one_lane_is_found_with_every_generator_even_where_all_operan
     assert {(x["test_row"]["row"], x["test_row"]["column"]) for x in report.findings} == {(1, 2)}
     for row in (x["test_row"] for x in report.findings):
         assert {int(x, 16) for x in (*row["a"], *row["b"], row["c"])} == {0}
-    assert len(report.findings) == 6, "three of each family are kept"
+    assert len(report.findings) == 6, "three of each input generator are kept"
     assert report.self_mismatches == 0
 
 

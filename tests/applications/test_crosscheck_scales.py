@@ -48,7 +48,7 @@ def non_zero_terms(row):
 
 
 @pytest.mark.parametrize("mnemonic", ALL + NARROW)
-def test_the_emulator_agrees_with_itself_on_every_family(mnemonic):
+def test_the_emulator_agrees_with_itself_on_every_generator(mnemonic):
     report = crosscheck(mnemonic, count=8_000, workers=0, backend=EmulatedBackend("sm_120"))
     assert report.ok, str(report)
     assert {x["family"] for x in report.counts} == set(generators.generators_of(mnemonic))
@@ -177,7 +177,7 @@ def test_what_works_on_tensor_memory_is_refused(mnemonic):
             crosscheck(what, count=1, workers=0, backend=EmulatedBackend("sm_100"))
 
 
-def test_the_families_tell_every_alternative_from_the_default():
+def test_the_generators_tell_every_alternative_from_the_default():
     """A campaign on a chip settles which of them it is: for each some input has other bits."""
     for mnemonic, unseen in ((MXF4, set()), (NVF4, {"min_exponent=-143"}), (MXF8, set())):
         ins = bound(mnemonic)

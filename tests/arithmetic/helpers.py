@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from tools.recording_inputs import families_of, regenerate_inputs
+from tools.recording_inputs import generators_of, regenerate_inputs
 from wmma_emu.arithmetic import ENGINES, DotProduct, alternatives_for, dot_product_of, matmul, models_for
 from wmma_emu.formats import Format, decode, encode, format_of
 from wmma_emu.formats.packing import unpack_words
@@ -172,20 +172,20 @@ def adversarial_operands(name: str, seed: int) -> Iterator[Tiles]:
     instruction = INSTRUCTIONS[mnemonic]
     in_bytes = any(instruction.container(x).bits != instruction.format(x).bits for x in ("a", "b"))
     if instruction.is_sparse or instruction.is_warpgroup or in_bytes:
-        for family in generators.generators_of(instruction):
-            yield _drawn(instruction, family, seed)
+        for generator in generators.generators_of(instruction):
+            yield _drawn(instruction, generator, seed)
         return
-    for family in families_of(instruction):
+    for generator in generators_of(instruction):
         operands = []
-        for operand, words in zip("abc", regenerate_inputs(instruction, family, seed, 2), strict=True):
+        for operand, words in zip("abc", regenerate_inputs(instruction, generator, seed, 2), strict=True):
             layout = layout_for(instruction, operand, "sm_90" if "sm_90" in instruction.archs else arch)
             operands.append(layout.scatter(unpack_words(words, instruction.format(operand))))
         a, b, c = (x.reshape(-1, *x.shape[-2:])[:2] for x in operands)
         yield a, b, c
 
 
-def _drawn(instruction: Instruction, family: str, seed: int) -> Tiles:
-    a, b, c, indices = generators.draw(instruction, family, seed, 2, 2, 2)
+def _drawn(instruction: Instruction, generator: str, seed: int) -> Tiles:
+    a, b, c, indices = generators.draw(instruction, generator, seed, 2, 2, 2)
     if indices is not None:  # a row of A, and the rows of B that it multiplies, are a tile
         b = np.stack([b[tile, indices[tile, tile + 1]] for tile in range(2)])
         a, c = (np.stack([x[tile, tile + 1 : tile + 2] for tile in range(2)]) for x in (a, c))

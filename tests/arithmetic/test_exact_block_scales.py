@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tests.arithmetic.helpers import engines_of, multiply, scaled_products
-from tools.exact_share import FAMILIES, Element, elements, exact_sum, is_cut, main, table, toward_zero
+from tools.exact_share import GENERATORS, Element, elements, exact_sum, is_cut, main, table, toward_zero
 from wmma_emu.arithmetic import DotProduct
 from wmma_emu.formats import decode
 
@@ -37,21 +37,21 @@ def d_of(product: DotProduct, drawn: list[Element], engine: str) -> list[int]:
 @pytest.mark.parametrize("name", PRODUCTS)
 def test_without_truncation_the_result_is_the_exact_sum_rounded_once(name):
     product = PRODUCTS[name]
-    for family in FAMILIES:
-        drawn = [x for x in elements(product, family, 12, seed=1) if not is_cut(product, x)]
+    for generator in GENERATORS:
+        drawn = [x for x in elements(product, generator, 12, seed=1) if not is_cut(product, x)]
         if not drawn:
             continue
         expected = [toward_zero(exact_sum(product, x)) for x in drawn]
         for engine in engines_of(product):
-            assert d_of(product, drawn, engine) == expected, (engine, family)
+            assert d_of(product, drawn, engine) == expected, (engine, generator)
 
 
 def test_with_truncation_the_result_is_near_the_exact_sum():
     """Each term loses less than a unit in the last place: 32 products or 4 groups, and c."""
     for name in list(PRODUCTS)[::4]:
         product = PRODUCTS[name]
-        for family in FAMILIES:
-            drawn = list(elements(product, family, 8, seed=2))
+        for generator in GENERATORS:
+            drawn = list(elements(product, generator, 8, seed=2))
             for element, bits in zip(drawn, d_of(product, drawn, "numpy"), strict=True):
                 found = Fraction(float(np.array(bits, np.uint32).view(np.float32)))
                 exact = exact_sum(product, element)

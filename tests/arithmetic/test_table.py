@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The table of models is complete: every legal (instruction, chip) has a model, and every model is used."""
 
+from collections import Counter
+
 import pytest
 
 from tests.arithmetic.helpers import tensor_instructions
@@ -59,7 +61,7 @@ def test_block_scales_and_models_with_scales_belong_together():
 def test_chips_of_one_family_of_targets_have_the_same_arithmetic():
     for relative, arch in (("sm_103", "sm_100"), ("sm_121", "sm_120")):
         rows = [row for row, chip in PAIRS + TENSOR_PAIRS if chip == arch and relative in row.archs]
-        assert len(rows) > 100
+        assert {row.family for row in rows} >= {"mma.sync", "wmma.mma", "mma.sp", "mma.sp::ordered_metadata"}
         for row in rows:
             mine, others = models_for(row, relative), models_for(row, arch)
             assert [x.parameters for x in mine] == [x.parameters for x in others], row.mnemonic
@@ -130,15 +132,15 @@ def test_every_model_names_its_source_and_status(model):
 
 
 def test_no_two_default_models_give_an_instruction_different_arithmetic():
-    rows = {
+    served = Counter(
         (m.arch, f, s, i, b, m.accumulator, m.lowering, m.scaling, m.name)
         for m in MODELS
         for f in m.families
         for s in m.shapes
         for i in m.inputs
         for b in m.b_inputs or ("any",)
-    }
-    assert len(rows) == sum(len(m.families) * len(m.shapes) * len(m.inputs) * len(m.b_inputs or "1") for m in MODELS)
+    )
+    assert [what for what, models in served.items() if models > 1] == []
 
 
 def test_an_unknown_lowering_is_rejected_by_name():

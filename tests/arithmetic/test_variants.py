@@ -31,7 +31,7 @@ CHANGES = (
     {"c_joins": "last_add"}, {"c_joins": "last_add", "partial_sums": "added", "terms_per_step": 4},
     {"partial_sums": "added", "terms_per_step": 4}, {"k_order": "byte_pairs"},
 )  # fmt: skip
-FAMILIES = ("cancel_pairs", "single_bits", "floor_bits", "c_alone", "small_products_and_c", "wide", "specials")
+USED_GENERATORS = ("cancel_pairs", "single_bits", "floor_bits", "c_alone", "small_products_and_c", "wide", "specials")
 
 
 def product_of(mnemonic, arch, changes):
@@ -56,12 +56,12 @@ def test_every_engine_computes_an_altered_model_like_the_reference(mnemonic, arc
     # numba compiles for each step shape: a few are sufficient.
     if changes.keys() & {"terms_per_step", "partial_sums", "k_order"}:
         engines = [name for name in engines if name != "numba"]
-    for family in set(FAMILIES) & set(generators.generators_of(instruction)):
-        a, b, c, _ = generators.draw(instruction, family, 7, 1, 1, 1)
+    for generator in set(USED_GENERATORS) & set(generators.generators_of(instruction)):
+        a, b, c, _ = generators.draw(instruction, generator, 7, 1, 1, 1)
         a, b, c = a[:, :3], b[:, :, :3], c[:, :3, :3]
         wanted = matmul(product, a, b, c, engine="reference")
         for engine in engines:
-            np.testing.assert_array_equal(matmul(product, a, b, c, engine=engine), wanted, f"{engine} {family}")
+            np.testing.assert_array_equal(matmul(product, a, b, c, engine=engine), wanted, f"{engine} {generator}")
 
 
 @pytest.mark.parametrize(("mnemonic", "arch"), SUBJECTS[:2], ids=lambda x: str(x))

@@ -185,7 +185,7 @@ def test_no_empty_word_chooses_an_instruction(explore):
         const found = explorer.read_question(text, explorer.now);
         return found.entry !== explorer.now.entry || found.mark?.lane !== 5 || found.note;
       }))"""
-    assert page.evaluate("explorer.EMPTY_WORDS.size") > 100
+    assert {"which", "the", "where", "please"} <= set(page.evaluate("[...explorer.EMPTY_WORDS]"))
     assert page.evaluate(script) == []
 
 
@@ -284,7 +284,7 @@ def test_every_layout_in_cutes_notation_is_found_where_it_is_typed(explore):
             assert state(page)["letter"] == {"d": "D"}.get(letter, letter.upper()) or letter in "cd"
             assert f"{A16} ha" in page.inner_text("#notice")
     texts = {text for text, _ in explorer_data()["cute"] if text}
-    assert len(texts) > 30
+    assert str(we.instruction(A16, arch="sm_90").a.layout.cute) in texts
     found = page.evaluate("texts => texts.map(x => explorer.read_question(x, explorer.now).letter)", sorted(texts))
     assert set(found) <= set("ABCD")
 
@@ -317,7 +317,7 @@ def test_addresses_in_tensor_memory_equal_the_addresses_in_python(explore):
             for (r, c), found in zip(cells, page.evaluate(script, [row.mnemonic, letter, cells]), strict=True):
                 words = [x[:, r, c].tolist() for x in (place.cta, place.lane, place.column, place.bit + shift)]
                 assert {tuple(x) for x in found} == set(zip(*words, strict=True)), (row.mnemonic, letter, r, c)
-    assert len(seen) > 30
+    assert {key[1] for key in seen} >= {"tcgen05.mma", "tcgen05.mma.sp", "tcgen05.mma.ws", "tcgen05.mma.ws.sp"}
 
 
 def test_the_thread_that_loads_a_word_is_the_thread_of_the_layout(explore):

@@ -8,7 +8,7 @@ from wmma_emu.instructions import OPERANDS
 from wmma_emu.layouts import LaneMap, layout_for
 
 
-class Case(NamedTuple):
+class LayoutWords(NamedTuple):
     """A command line's words for a layout, and the layout."""
 
     instruction: str
@@ -24,13 +24,13 @@ class Case(NamedTuple):
         return f"{self.operand} {self.instruction} {self.chip}"
 
 
-def _distinct() -> list[Case]:
-    found: dict[LaneMap, Case] = {}
+def _distinct() -> list[LayoutWords]:
+    found: dict[LaneMap, LayoutWords] = {}
     for row in REPRESENTATIVES.values():
         for chip in row.archs:
             for operand in (x for x in OPERANDS if row.registers(x)):
                 layout = layout_for(row, operand, chip)
-                found.setdefault(layout, Case(row.short_mnemonic, operand.upper(), chip, layout))
+                found.setdefault(layout, LayoutWords(row.short_mnemonic, operand.upper(), chip, layout))
     return list(found.values())
 
 

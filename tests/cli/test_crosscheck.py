@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -28,10 +29,11 @@ def test_a_campaign_writes_its_reports_and_a_summary(run, tmp_path):
     options = [x for file in files for x in ("--report", file)]
     done = run(*DRY, "--count", "2e4", "--generators", "normal,single_bits", *options)
     assert (done.status, errors_in(done.err)) == (0, [])
-    assert done.out.startswith("dry run: the emulator compared with itself, no mismatch in 23,296 dot products")
     assert files[0].read_text() == done.out
-    assert json.loads(files[1].read_text())["dot_products"] == 23_296
-    assert "dry run: the emulator compared with itself, no mismatch in 23,296 dot products" in files[2].read_text()
+    compared = json.loads(files[1].read_text())["dot_products"]
+    assert compared >= 20_000
+    said = f"dry run: the emulator compared with itself, no mismatch in {compared:,} dot products"
+    assert done.out.startswith(said) and said in files[2].read_text()
 
 
 def test_the_same_command_continues_from_the_saved_state(run, tmp_path):
@@ -153,9 +155,10 @@ def test_mismatches_are_a_report_and_status_1_not_an_error(tmp_path):
 def test_a_fault_of_the_emulator_itself_is_status_1(tmp_path):
     done = run_script(WITH_A_FAULT_OF_ITS_OWN, *DRY, "--count", "2e4", "--generators", "normal")
     assert (done.returncode, errors_in(done.stderr)) == (1, [])
-    assert "no mismatch in 20,736 dot products; the emulator is inconsistent in 256" in " ".join(
-        done.stdout.split()
+    said = re.search(
+        r"no mismatch in ([\d,]+) dot products; the emulator is inconsistent in (\d+)", " ".join(done.stdout.split())
     )
+    assert said and int(said[1].replace(",", "")) >= 20_000 and int(said[2]) > 0
 
 
 def test_help_says_what_the_exit_status_means(run):

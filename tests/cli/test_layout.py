@@ -20,7 +20,7 @@ from wmma_emu.palette import INK
 from wmma_emu.viz import draw_matrix, draw_registers, lane_colour
 from wmma_emu.viz.operands.windows import RegisterWindow
 
-from .layouts import CASES, Case
+from .layouts import CASES, LayoutWords
 
 F16 = "m16n8k16.f32.f16.f16.f32"
 VOLTA = "m8n8k4.f32.f16.f16.f32"
@@ -253,7 +253,7 @@ def test_bits_of_a_lane_are_listed_by_register(run):
 
 @pytest.mark.sweep(keep=1 / 4)
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_csv_lists_every_element_of_every_lane_of_the_layout(run, case: Case):
+def test_csv_lists_every_element_of_every_lane_of_the_layout(run, case: LayoutWords):
     status, out, err = run("layout", *case.words, "--format", "csv")
     assert (status, err) == (0, "")
     rows = list(csv.DictReader(io.StringIO(out)))

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from .layouts import CASES, Case
+from .layouts import CASES, LayoutWords
 
 F16 = "m16n8k16.f32.f16.f16.f32"
 VOLTA = "m8n8k4.f32.f16.f16.f32"
@@ -19,7 +19,7 @@ def table_of(out: str) -> list[list[str]]:
 
 @pytest.mark.sweep(keep=1 / 4)
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_where_lists_the_positions_of_the_layout_and_what_is_its_inverse(run, case: Case):
+def test_where_lists_the_positions_of_the_layout_and_what_is_its_inverse(run, case: LayoutWords):
     layout, draw = case.layout, random.Random(str(case))
     corners = [(0, 0), (layout.rows - 1, layout.cols - 1)]
     for row, col in [*corners, *((draw.randrange(layout.rows), draw.randrange(layout.cols)) for _ in range(4))]:
@@ -36,7 +36,7 @@ def test_where_lists_the_positions_of_the_layout_and_what_is_its_inverse(run, ca
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_what_is_a_registers_part_of_the_layout(run, case: Case):
+def test_what_is_a_registers_part_of_the_layout(run, case: LayoutWords):
     whole = list(csv.DictReader(io.StringIO(run("layout", *case.words, "--format", "csv").out)))
     draw = random.Random(str(case))
     lanes = case.layout.num_lanes

@@ -193,7 +193,7 @@ def test_there_are_blocks_and_every_fence_is_one():
     for page, text in PAGES.items():
         fences = len(re.findall(r"^[ ]*(?:```|~~~)", text, re.MULTILINE))
         assert fences == 2 * len(blocks_of(page)), page
-    assert len(BLOCKS) > 100
+    assert {x.page for x in BLOCKS} >= {"README.md", "examples/README.md", "docs/how-to/translate-a-wmma-kernel.md"}
 
 
 def test_every_reason_belongs_to_a_block():

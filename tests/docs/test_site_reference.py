@@ -66,7 +66,7 @@ def test_every_instruction_is_one_section_with_its_own_anchor(sections):
 def test_no_heading_is_lost_and_no_html_is_cut_by_an_empty_line(pages):
     for group in groups():
         text = pages[group.document]
-        assert text.count("\n## ") == 1 + len(group.rows)
+        assert text.count("\n## ") == 1 + len(group.entries)
         for body in re.findall(r"^<(?:div|figure|p)\b.*?(?=\n\n)", text, re.MULTILINE | re.DOTALL):
             tag = re.match(r"<(\w+)", body)[1]
             assert body.count(f"<{tag}") == body.count(f"</{tag}>")
@@ -174,7 +174,7 @@ def test_the_formulas_that_an_operand_links_to_give_its_layout_on_every_chip(pag
     checked = set()
     for group in groups():
         figures = dict(FIGURE.findall(pages[group.document]))
-        for row in group.rows:
+        for row in group.entries:
             for operand, line in zip(OPERANDS, tables(sections[row.mnemonic][2])[0], strict=True):
                 links = re.findall(r'href="#(layout-\d+)">(.*?)</a>', line[-1])
                 assert bool(links) == bool(row.registers(operand))
@@ -195,14 +195,20 @@ def test_the_formulas_that_an_operand_links_to_give_its_layout_on_every_chip(pag
                         places = [layout.register_of(i) * 100 + layout.bit_of(i) for i in range(layout.num_elements)]
                         assert (given["register"] * 100 + given["bit"])[:, 0].tolist() == places
                 assert not links or sorted(covered) == sorted(row.archs)
-    assert len({layout for _, layout in checked}) > 100
+    assert {layout for _, layout in checked} == {
+        layout_for(row, operand, chip)
+        for row in INSTRUCTIONS.values()
+        for operand in OPERANDS
+        if row.registers(operand)
+        for chip in row.archs
+    }
 
 
 def test_every_picture_is_drawn_once_and_is_the_beginning_of_the_layouts_that_it_stands_for(pages):
     layouts = pictured_layouts(groups())
     files = {name for layout in layouts for name in pictures_of(layout)}
     named = {x for text in pages.values() for x in re.findall(r'<img src="\.\./\.\./_layouts/([^"]+)"', text)}
-    assert named == files and len(files) == 2 * len(layouts) > 160
+    assert named == files and len(files) == 2 * len(layouts) > 0
     for group in groups():
         for shown in gallery(group):
             first = shown.pictured
@@ -306,8 +312,8 @@ def test_a_page_begins_with_links_to_its_layouts_and_its_instructions_which_link
         text = pages[group.document]
         start = text.partition("\n## ")[0]
         links = re.findall(r'href="#([^"]+)"', start)
-        assert links == [*(x.anchor for x in gallery(group)), *map(anchor_of, group.rows)]
-        assert text.count('<a class="reference internal" href="#">Back to the top</a>') == len(group.rows)
+        assert links == [*(x.anchor for x in gallery(group)), *map(anchor_of, group.entries)]
+        assert text.count('<a class="reference internal" href="#">Back to the top</a>') == len(group.entries)
 
 
 def test_one_picture_of_each_operand_is_open_and_the_others_are_a_click_away(pages):
@@ -315,13 +321,13 @@ def test_one_picture_of_each_operand_is_open_and_the_others_are_a_click_away(pag
         figures = FIGURE.findall(pages[group.document])
         opened = [anchor for anchor, text in figures if "<summary>The picture</summary>" not in text]
         operands = [{x for _, x, _, _ in shown.uses} for shown in gallery(group) if shown.anchor in opened]
-        assert sorted(x for some in operands for x in some) == sorted(in_registers(group.rows[0]))
+        assert sorted(x for some in operands for x in some) == sorted(in_registers(group.entries[0]))
 
 
 def test_every_command_is_on_the_page_with_its_help(pages):
     text = pages["reference/tables/command-line"]
     words = list(commands())
-    assert len(words) > 10 and ("ptx", "run") in words
+    assert {("crosscheck",), ("explain",), ("layout",), ("list",), ("ptx", "run")} <= set(words)
     for command in words:
         name = " ".join(("wmma-emu", *command))
         assert text.count(f"\n## `{name}`\n\n```text\nusage: {name} ") == 1

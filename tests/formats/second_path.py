@@ -12,7 +12,7 @@ RULES = ("ieee", "infinity", "saturate")
 
 
 @dataclass(frozen=True)
-class Row:
+class PlainFormat:
     """A format: exponent bits, fraction bits, bias, meaning of the top exponent, sign, ignored bits, canonical NaN."""
 
     name: str
@@ -38,18 +38,18 @@ class Row:
 ROWS = {
     row.name: row
     for row in (
-        Row("f64", 11, 52, 1023, nan=0xFFF8000000000000),
-        Row("f32", 8, 23, 127, nan=0x7FFFFFFF),
-        Row("tf32", 8, 10, 127, low=13, nan=0x7FFFE000),
-        Row("bf16", 8, 7, 127, nan=0x7FFF),
-        Row("f16", 5, 10, 15, nan=0x7FFF),
-        Row("e4m3", 4, 3, 7, "one_nan", nan=0x7F),
-        Row("e5m2", 5, 2, 15, nan=0x7F),
-        Row("e3m2", 3, 2, 3, "finite"),
-        Row("e2m3", 2, 3, 1, "finite"),
-        Row("e2m1", 2, 1, 1, "finite"),
-        Row("ue8m0", 8, 0, 127, "one_nan", signed=False, nan=0xFF),
-        Row("ue4m3", 4, 3, 7, "one_nan", signed=False, nan=0x7F),
+        PlainFormat("f64", 11, 52, 1023, nan=0xFFF8000000000000),
+        PlainFormat("f32", 8, 23, 127, nan=0x7FFFFFFF),
+        PlainFormat("tf32", 8, 10, 127, low=13, nan=0x7FFFE000),
+        PlainFormat("bf16", 8, 7, 127, nan=0x7FFF),
+        PlainFormat("f16", 5, 10, 15, nan=0x7FFF),
+        PlainFormat("e4m3", 4, 3, 7, "one_nan", nan=0x7F),
+        PlainFormat("e5m2", 5, 2, 15, nan=0x7F),
+        PlainFormat("e3m2", 3, 2, 3, "finite"),
+        PlainFormat("e2m3", 2, 3, 1, "finite"),
+        PlainFormat("e2m1", 2, 1, 1, "finite"),
+        PlainFormat("ue8m0", 8, 0, 127, "one_nan", signed=False, nan=0xFF),
+        PlainFormat("ue4m3", 4, 3, 7, "one_nan", signed=False, nan=0x7F),
     )
 }
 NARROW = [name for name in ROWS if name not in ("f64", "f32", "tf32")]

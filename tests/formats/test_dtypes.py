@@ -272,7 +272,7 @@ def test_an_array_with_only_dlpack_is_read():
 
 
 def test_the_error_for_a_cupy_array_names_get():
-    class Device:
+    class ArrayOnDevice:
         def __array__(self, dtype=None, copy=None):
             raise TypeError("Implicit conversion to a NumPy array is not allowed")
 
@@ -280,7 +280,7 @@ def test_the_error_for_a_cupy_array_names_get():
             return None
 
     with pytest.raises(FragmentMismatchError, match=r"Bring it to the host: C.get\(\)"):
-        to_bits(Device(), "f16", "C")
+        to_bits(ArrayOnDevice(), "f16", "C")
 
 
 @pytest.mark.parametrize("name", FORMATS)

@@ -37,7 +37,7 @@ BY_NAME = {subject.name: subject for subject in SUBJECTS}
 
 @pytest.mark.sweep(keep=1 / 3)
 @pytest.mark.parametrize("row", REPRESENTATIVES.values(), ids=lambda i: i.mnemonic)
-def test_every_instruction_has_families_and_each_gives_patterns_of_its_formats(row):
+def test_every_instruction_has_generators_and_each_gives_patterns_of_its_formats(row):
     names = generators.generators_of(row)
     assert len(names) >= (3 if not row.format("a").is_float else 15)
     for name in names:
@@ -204,7 +204,7 @@ def test_sums_pass_both_ends_of_s32_and_stay_inside():
         assert (total < -(2**31)).any() == (row.format("a").signed or row.format("b").signed)
 
 
-def test_a_family_that_the_formats_cannot_show_is_refused_with_those_that_they_can():
+def test_a_generator_that_the_formats_cannot_show_is_refused_with_those_that_they_can():
     with pytest.raises(UnsupportedInstructionError, match=r"has no input generator 'small_products'.*single_bits"):
         generators.draw(F16, "small_products", 0, 1, 1, 1)
     with pytest.raises(UnsupportedInstructionError, match="did you mean 'cancel_pairs'"):
@@ -237,14 +237,14 @@ def test_the_copy_of_the_arithmetic_is_the_arithmetic(subject):
     [pytest.param(x, marks=[pytest.mark.slow] if i % 2 else []) for i, x in enumerate(SUBJECTS)],
     ids=lambda s: f"{s.arch} {s.mnemonic}",
 )
-def test_every_rule_of_a_model_is_seen_by_a_family_or_by_none_for_a_reason(subject):
+def test_every_rule_of_a_model_is_seen_by_a_generator_or_by_none_for_a_reason(subject):
     instruction, _ = product_of(subject)
     seen: set[str] = set()
     for name in generators.generators_of(instruction):
         outputs = 5000 if name in ("floor_bits", "ties") else 1000
         seen |= {rule for rule, count in changed(subject, name, seeds=2, outputs=outputs).items() if count}
     expected = {x.name for x in alterations_of(subject) if not unseen_reason(subject, x)}
-    # Volta's F = 23 leaves an f32 little to lose: three outputs of 10,000 in one family.
+    # Volta's F = 23 leaves an f32 little to lose: three outputs of 10,000 of one generator.
     assert seen == expected or (subject.arch == "sm_70" and seen == expected - {"rounded twice"})
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Block scales of the families: that they are the same everywhere, keep the families' structure, and reach all ends."""
+"""Block scales of the input generators: that they are the same everywhere, keep their structure, and reach all ends."""
 
 import hashlib
 
@@ -27,7 +27,7 @@ def values(scales, row):
 
 
 @pytest.mark.parametrize("row", SCALED.values(), ids=lambda i: i.mnemonic)
-def test_every_family_of_a_block_scaled_instruction_has_scales_of_its_shapes(row):
+def test_every_generator_of_a_block_scaled_instruction_has_scales_of_its_shapes(row):
     for name in generators.generators_of(row):
         a, b = generators.draw_scales(row, name, 1, 2, 3)
         assert a.shape == (2, row.m, row.scale_vec)
@@ -108,7 +108,7 @@ def test_special_scales_are_nan_zero_smallest_largest_subnormal_and_one():
 
 
 @pytest.mark.parametrize("row", [MXF4, NVF4, MXF8], ids=["mxf4", "nvf4", "mxf8"])
-def test_the_other_families_have_neither_nan_nor_padding_among_their_scales(row):
+def test_the_other_generators_have_neither_nan_nor_padding_among_their_scales(row):
     for name in set(generators.generators_of(row)) - {"scales_special", "scales_raw"}:
         for found in generators.draw_scales(row, name, 0, 8, 8):
             assert not ((found & 0x80).any() if row.scale == "ue4m3" else (found == 0xFF).any()), name

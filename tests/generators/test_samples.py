@@ -19,7 +19,7 @@ MNEMONICS = [
 
 
 @pytest.mark.parametrize("mnemonic", MNEMONICS)
-def test_samples_of_every_family_are_taken_by_the_instruction(mnemonic):
+def test_samples_of_every_generator_are_taken_by_the_instruction(mnemonic):
     row = lookup(mnemonic)
     ins = we.instruction(mnemonic, arch="sm_90")
     names = []
@@ -43,7 +43,7 @@ def test_samples_are_the_bits_of_draw():
             assert np.array_equal(bits(B), drawn.b[0]) and np.array_equal(bits(C), drawn.c[0])
 
 
-def test_each_family_comes_as_often_as_asked_with_seeds_that_follow():
+def test_each_generator_comes_as_often_as_asked_with_seeds_that_follow():
     samples = generators.matrices(lookup(MNEMONICS[0]), ("wide", "ties"), seed=8, count=2)
     found = [(x.generator, x.seed) for x in samples]
     assert found == [("wide", 8), ("wide", 9), ("ties", 8), ("ties", 9)]

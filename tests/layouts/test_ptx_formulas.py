@@ -178,14 +178,14 @@ def test_sparse_operands_are_at_the_documented_positions(row):
 
 def test_operands_of_wgmma_are_at_the_documented_positions():
     """9.7.15.5.1: figures of A in registers, and of D, for every n that there is."""
-    proved = set()
+    proved = {}
     for row in (x for x in INSTRUCTIONS.values() if x.is_warpgroup):
         run = max(1, 32 // row.format("a").bits)
         for operand in "acd":
             layout = layout_for(row, operand, "sm_90")
             if id(layout) in proved:
                 continue
-            proved.add(id(layout))
+            proved[id(layout)] = (row.a, 0) if operand == "a" else ("accumulator", row.n)
             i = np.arange(layout.num_elements)[:, None, None]
             warp, lane = np.arange(4)[:, None], np.arange(32)
             g, t = lane >> 2, lane % 4
@@ -197,4 +197,5 @@ def test_operands_of_wgmma_are_at_the_documented_positions():
             for axis, formula in enumerate(expected):
                 shape = layout.coords.shape[:-1]
                 assert np.array_equal(layout.coords[..., axis], np.broadcast_to(formula, shape)), (row, operand)
-    assert len(proved) > 60
+    assert {n for what, n in proved.values() if what == "accumulator"} == set(range(8, 257, 8))
+    assert {what for what, _ in proved.values()} >= {"f16", "tf32", "e4m3", "b1"}

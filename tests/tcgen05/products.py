@@ -61,7 +61,7 @@ def values(bits, fmt):
     return wide - ((wide & fmt.sign_mask) << 1)
 
 
-class Product:
+class TensorProduct:
     """Operands of an instruction, in tensor memory and out of it."""
 
     def __init__(self, ins, seed=0):

@@ -12,7 +12,7 @@ from tests.tcgen05.products import (
     SCALE_A_AT,
     SCALE_B_AT,
     WAYS,
-    Product,
+    TensorProduct,
     bound,
     memories,
     small_numbers,
@@ -54,7 +54,7 @@ def test_every_kind_and_data_path_is_among_the_ways():
 
 @pytest.mark.parametrize(("kind", "m", "group", "ws", "sparse"), WAYS)
 def test_d_in_tensor_memory_is_the_product_of_the_matrices(kind, m, group, ws, sparse):
-    product = Product(bound(kind, m, 64, group, ws=ws, sparse=sparse))
+    product = TensorProduct(bound(kind, m, 64, group, ws=ws, sparse=sparse))
     ins = product.ins
     assert np.array_equal(values(to_bits(product.matrices(), ins.d.format), ins.d.format), product.want())
     ins.execute(product.tmem, 0, product.shared_a, product.shared_b, **product.options)
@@ -69,7 +69,7 @@ def test_d_in_tensor_memory_is_the_product_of_the_matrices(kind, m, group, ws, s
 )
 def test_half_of_the_lanes_may_be_the_upper_one(kind, m, group, sparse):
     ins = bound(kind, m, 64, group, sparse=sparse)
-    product, upper = Product(ins), 16 << 16
+    product, upper = TensorProduct(ins), 16 << 16
     ins.store(product.tmem, "a", upper | A_AT, product.packed)
     options = {}
     if sparse:
@@ -93,7 +93,7 @@ def test_half_of_the_lanes_may_be_the_upper_one(kind, m, group, sparse):
 @pytest.mark.parametrize("group", [1, 2])
 def test_operands_may_be_transposed_and_swizzled(kind, swizzle, group):
     ins = bound(kind, 128, 128, group)
-    product, row = Product(ins), ins.instruction
+    product, row = TensorProduct(ins), ins.instruction
     a, b = from_bits(product.a, row.a), from_bits(product.b, row.b)
     for operand, matrix, given in (("a", a, product.shared_b), ("b", b, product.shared_a)):
         there = ins.in_shared_memory(operand, matrix, swizzle=swizzle, transpose=True)
@@ -109,7 +109,7 @@ def test_operands_may_be_transposed_and_swizzled(kind, swizzle, group):
 
 @pytest.mark.parametrize("kind", ["f16", "tf32", "f8f6f4", "mxf8f6f4", "mxf4"])
 def test_the_descriptor_negates_a_and_b(kind):
-    product = Product(bound(kind, 128, 16))
+    product = TensorProduct(bound(kind, 128, 16))
     ins, b = product.ins, product.shared_b
     for a, negate_a, negate_b in itertools.product((product.shared_a, A_AT), (False, True), (False, True)):
         ins.store(product.tmem, "a", A_AT, product.packed)
@@ -141,7 +141,7 @@ def test_integers_saturate_if_the_descriptor_has_the_option():
 @pytest.mark.parametrize("kind", ["f16", "tf32"])
 @pytest.mark.parametrize("exponent", [0, 1, 7, 15])
 def test_d_is_scaled_before_it_is_added(kind, exponent):
-    product = Product(bound(kind, 128, 8))
+    product = TensorProduct(bound(kind, 128, 8))
     product.ins.execute(product.tmem, 0, product.shared_a, product.shared_b, scale_input_d=exponent)
     added = values(product.c, "f32") * 2.0**-exponent
     given = from_bits(product.a, product.ins.a.format), from_bits(product.b, product.ins.b.format)
@@ -180,7 +180,7 @@ def test_a_scaled_d_that_the_format_does_not_hold_is_refused(fmt, pattern, expon
 
 @pytest.mark.parametrize(("m", "group", "n"), [(128, 1, 16), (64, 1, 16), (256, 2, 16), (128, 2, 32)])
 def test_disabled_lanes_are_unchanged(m, group, n):
-    product = Product(bound("f16", m, n, group))
+    product = TensorProduct(bound("f16", m, n, group))
     random = np.random.default_rng(3)
     mask = random.integers(0, 2**32, 4 * group, np.uint32)
     before = words(product.tmem)
@@ -199,7 +199,7 @@ def test_disabled_lanes_are_unchanged(m, group, n):
 @pytest.mark.parametrize("m", [32, 64, 128])
 def test_columns_of_zeros_and_shifts_of_b(m):
     ins = bound("tf32", m, 128, ws=True)
-    product, random = Product(ins), np.random.default_rng(5)
+    product, random = TensorProduct(ins), np.random.default_rng(5)
     wide = encode(random.choice([-2.0, 1.0, 3.0], (8, 160)), format_of("tf32"))
     shared = ins.in_shared_memory("b", from_bits(wide, "tf32"), more_columns=32)
     mask = ZeroColumnMask(True, 5, 2, (1, 0, 1, 0), (0, 3, 1, 4), shift=13)
@@ -219,7 +219,7 @@ def test_columns_of_zeros_and_shifts_of_b(m):
 
 def test_scale_factor_ids_choose_bytes_of_the_same_words():
     ins = bound("mxf8f6f4", 128, 64)
-    product, row = Product(ins), ins.instruction
+    product, row = TensorProduct(ins), ins.instruction
     random = np.random.default_rng(11)
     several = [
         (random.integers(125, 130, (128, 1), np.uint8), random.integers(125, 130, (1, 64), np.uint8)) for _ in range(4)
@@ -237,7 +237,7 @@ def test_scale_factor_ids_choose_bytes_of_the_same_words():
 
 @pytest.mark.parametrize("selector", [0, 1])
 def test_the_sparsity_selector_chooses_one_of_two_columns(selector):
-    product = Product(bound("f16", 128, 8, sparse=True))
+    product = TensorProduct(bound("f16", 128, 8, sparse=True))
     ins = product.ins
     nibbles = ins.compress(from_bits(product.a, ins.a.format))[1]
     ins.store(product.tmem, "metadata", METADATA_AT, np.full_like(nibbles, 0b0100), selector=1 - selector)
@@ -250,7 +250,7 @@ def test_the_sparsity_selector_chooses_one_of_two_columns(selector):
 def test_a_whole_path_with_cp_and_ld():
     # Scales of 128 rows are 32 rows in shared memory of 16 bytes: row r holds the four scales of rows r, r + 32, ...
     ins = bound("mxf4nvf4", 128, 128)
-    product = Product(ins)
+    product = TensorProduct(ins)
     tmem = memories(ins)
     for where, scales in ((SCALE_A_AT, product.scale_a), (SCALE_B_AT, product.scale_b.T)):
         rows = np.ascontiguousarray(scales.reshape(4, 32, 4).swapaxes(0, 1)).reshape(32, 16)
@@ -288,7 +288,7 @@ def test_a_descriptor_of_k_96_is_read_as_one():
 
 
 def test_the_first_product_does_not_look_at_d():
-    product = Product(bound("f16", 64, 8))
+    product = TensorProduct(bound("f16", 64, 8))
     tmem = memories(product.ins)
     arguments = tmem, 0, product.shared_a, product.shared_b
     product.ins.execute(*arguments, enable_input_d=False)  # no warning: warnings are errors here
@@ -323,7 +323,7 @@ def test_instructions_and_operands_show_themselves():
 
 
 def test_uninitialised_bytes_of_scales_warn():
-    product = Product(bound("mxf8f6f4", 128, 8))
+    product = TensorProduct(bound("mxf8f6f4", 128, 8))
     ins = product.ins
     said = ins.descriptor(scale_id_a=1)
     with pytest.warns(UnspecifiedBehaviourWarning, match="not all of their 8 bits are initialised, the first at lane "
@@ -336,7 +336,7 @@ def test_uninitialised_bytes_of_scales_warn():
 
 
 def test_the_top_bit_of_a_ue4m3_scale_does_not_count():
-    product = Product(bound("mxf4nvf4", 128, 8))
+    product = TensorProduct(bound("mxf4nvf4", 128, 8))
     ins = product.ins
     ins.store(product.tmem, "scale_a", SCALE_A_AT, product.scale_a | np.uint8(0x80))
     ins.store(product.tmem, "scale_b", SCALE_B_AT, product.scale_b | np.uint8(0x80))
@@ -348,17 +348,17 @@ def test_the_top_bit_of_a_ue4m3_scale_does_not_count():
 @pytest.mark.filterwarnings("error::wmma_emu.errors.UnverifiedModelWarning")
 def test_binding_integers_warns_of_inferred_positions():
     # For every other kind binding already warns, because the arithmetic has no recording.
-    product = Product(bound("i8", 128, 16))
+    product = TensorProduct(bound("i8", 128, 16))
     product.ins.store(product.tmem, "a", A_AT, product.packed)
     product.ins.execute(product.tmem, 0, A_AT, product.shared_b)  # all of it documented
-    folded = Product(bound("i8", 64, 64, ws=True))
+    folded = TensorProduct(bound("i8", 64, 64, ws=True))
     with pytest.warns(UnverifiedModelWarning, match="the position of A in tensor memory is inferred") as caught:
         folded.ins.store(folded.tmem, "a", A_AT, folded.packed)
     assert caught[0].filename == __file__
     with pytest.warns(UnverifiedModelWarning, match="the position of A in tensor memory is inferred"):
         folded.ins.execute(folded.tmem, 0, A_AT, folded.shared_b)
     with pytest.warns(UnverifiedModelWarning, match="the position of metadata in tensor memory is inferred"):
-        sparse = Product(bound("i8", 128, 16, sparse=True))
+        sparse = TensorProduct(bound("i8", 128, 16, sparse=True))
     with pytest.warns(UnverifiedModelWarning, match="the position of metadata in tensor memory is inferred"):
         sparse.ins.execute(sparse.tmem, 0, sparse.shared_a, sparse.shared_b, **sparse.options)
     for kind in set(TENSOR_KINDS) - {"i8"}:
@@ -367,7 +367,7 @@ def test_binding_integers_warns_of_inferred_positions():
 
 
 def test_indices_of_metadata_are_the_places_of_packed_elements():
-    product = Product(bound("tf32", 64, 8, sparse=True))
+    product = TensorProduct(bound("tf32", 64, 8, sparse=True))
     ins = product.ins
     packed, nibbles = ins.compress(from_bits(product.a, "tf32"))
     found = np.take_along_axis(product.a, ins.indices(nibbles), -1)
@@ -378,7 +378,7 @@ def test_indices_of_metadata_are_the_places_of_packed_elements():
 
 
 def test_metadata_may_name_the_positions_of_a_pair_in_descending_order_once():
-    product = Product(bound("f16", 128, 8, sparse=True))
+    product = TensorProduct(bound("f16", 128, 8, sparse=True))
     ins = product.ins
     ins.store(product.tmem, "metadata", METADATA_AT, np.full((128, 8), 0b0110))  # the manual lists 2 and then 1
     arguments = product.tmem, 0, product.shared_a, product.shared_b
@@ -416,7 +416,7 @@ def test_leading_axes_of_matrices_broadcast():
 
 @pytest.mark.parametrize("engine", ["reference", "numpy"])
 def test_engines_agree(engine):
-    product = Product(bound("mxf8f6f4", 128, 8))
+    product = TensorProduct(bound("mxf8f6f4", 128, 8))
     arguments = product.tmem, 0, product.shared_a, product.shared_b
     product.ins.execute(*arguments, **product.options, engine=engine)
     assert np.array_equal(product.got(), product.want())

@@ -6,7 +6,7 @@ import random
 import numpy as np
 import pytest
 
-from tests.tcgen05.products import A_AT, METADATA_AT, SCALE_A_AT, Product, bound, words
+from tests.tcgen05.products import A_AT, METADATA_AT, SCALE_A_AT, TensorProduct, bound, words
 from wmma_emu.errors import (
     AlignmentError,
     FragmentMismatchError,
@@ -70,7 +70,7 @@ WRONG = {
 @pytest.mark.parametrize("name", WRONG)
 def test_what_is_wrong_is_an_error_and_changes_nothing(name):
     error, options = WRONG[name]
-    product = Product(bound("f16", 128, 16))
+    product = TensorProduct(bound("f16", 128, 16))
     arguments = {"tmem": product.tmem, "d": 0, "a": product.shared_a, "b": product.shared_b} | options
     before = words(product.tmem)
     with pytest.raises(error):
@@ -85,13 +85,13 @@ def test_options_that_a_kind_lacks_are_refused():
         (bound("f16", 128, 64, ws=True), {"disable_output_lane": (0,) * 4}, "without .ws"),
         (bound("mxf4", 128, 64), {"disable_output_lane": (0,) * 4}, "without block scales"),
     ):
-        product = Product(ins)
+        product = TensorProduct(ins)
         with pytest.raises(UnsupportedInstructionError, match=message):
             ins.execute(product.tmem, 0, product.shared_a, product.shared_b, **product.options, **options)
-    product = Product(bound("mxf4", 128, 64))
+    product = TensorProduct(bound("mxf4", 128, 64))
     with pytest.raises(FragmentMismatchError, match="needs scale_a="):
         product.ins.execute(product.tmem, 0, product.shared_a, product.shared_b)
-    product = Product(bound("i8", 128, 64, sparse=True))
+    product = TensorProduct(bound("i8", 128, 64, sparse=True))
     with pytest.raises(FragmentMismatchError, match="needs metadata="):
         product.ins.execute(product.tmem, 0, product.shared_a, product.shared_b)
     with pytest.raises(AlignmentError, match="multiple of 2"):
@@ -100,7 +100,7 @@ def test_options_that_a_kind_lacks_are_refused():
 
 def test_random_addresses_are_right_or_refused():
     random = np.random.default_rng(17)
-    product = Product(bound("mxf4nvf4", 128, 64))
+    product = TensorProduct(bound("mxf4nvf4", 128, 64))
     tmem = TensorMemory()
     tmem.alloc(128)
     every = np.broadcast_to(np.uint32(0), (128, 128))
@@ -124,7 +124,7 @@ def test_random_addresses_are_right_or_refused():
 
 def test_a_thousand_random_descriptors_are_errors_or_what_they_say():
     draw = random.Random("descriptors")
-    product = Product(bound("f16", 64, 8))
+    product = TensorProduct(bound("f16", 64, 8))
     memory = np.zeros(1 << 14, np.uint8)
     done = 0
     for i in range(1000):
@@ -175,7 +175,7 @@ def test_hostile_input_is_an_error_of_the_package(call):
 
 
 def test_copies_that_differ_are_refused():
-    product = Product(bound("mxf4", 128, 64))
+    product = TensorProduct(bound("mxf4", 128, 64))
     lane = 70  # a row's scales in the third warp's lanes
     word = product.tmem.words[lane, SCALE_A_AT]
     product.tmem.write(lane, SCALE_A_AT, word ^ np.uint32(1))
@@ -185,7 +185,7 @@ def test_copies_that_differ_are_refused():
 
 @pytest.mark.parametrize("nibble", [0b0000, 0b0001, 0b0101, 0b1111, 0b0010])
 def test_metadata_that_mean_nothing_are_refused(nibble):
-    product = Product(bound("f16", 128, 8, sparse=True))
+    product = TensorProduct(bound("f16", 128, 8, sparse=True))
     nibbles = product.ins.compress(from_bits(product.a, product.ins.a.format))[1]
     nibbles[77, 3] = nibble
     product.ins.store(product.tmem, "metadata", METADATA_AT, nibbles)
@@ -225,7 +225,7 @@ def test_other_instructions_and_unsupported_ones_are_refused():
     ],
 )
 def test_a_mnemonic_that_contradicts_its_descriptor_is_refused(mnemonic, message):
-    product = Product(bound("f16", 64, 8))
+    product = TensorProduct(bound("f16", 64, 8))
     said = InstructionDescriptor("f16", 64, 8, "f32", "bf16", "f16").encode()
     with pytest.raises(UnsupportedInstructionError, match=message):
         mma(mnemonic, product.tmem, 0, product.shared_a, product.shared_b, said)
@@ -262,7 +262,7 @@ def test_columns_beyond_n_are_for_b_of_ws():
 
 
 def test_a_in_tensor_memory_is_not_transposed():
-    product = Product(bound("f16", 128, 16))
+    product = TensorProduct(bound("f16", 128, 16))
     product.ins.store(product.tmem, "a", A_AT, product.packed)
     said = product.ins.descriptor(transpose_a=True)
     with pytest.raises(UnsupportedInstructionError, match="A in tensor memory cannot be transposed"):
@@ -270,7 +270,7 @@ def test_a_in_tensor_memory_is_not_transposed():
 
 
 def test_a_descriptor_of_another_kind_is_named():
-    product = Product(bound("f16", 128, 16))
+    product = TensorProduct(bound("f16", 128, 16))
     said = InstructionDescriptor("tf32", 128, 16, "f32", "tf32", "tf32")
     with pytest.raises(UnsupportedInstructionError, match="takes no descriptor of kind::tf32"):
         product.ins.execute(product.tmem, 0, product.shared_a, product.shared_b, descriptor=said)

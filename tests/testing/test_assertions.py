@@ -20,7 +20,7 @@ DTYPES = [
 ]  # fmt: skip
 
 
-class Foreign:
+class WrappedArray:
     """An array of another library."""
 
     def __init__(self, array):
@@ -102,7 +102,7 @@ def test_arrays_of_other_libraries_other_byte_orders_and_strides_are_read():
     big = np.arange(12, dtype=">f4").reshape(3, 4)
     small = big.astype("<f4")
     assert_bits_equal(big, small)
-    assert_bits_equal(Foreign(small), big)
+    assert_bits_equal(WrappedArray(small), big)
     assert_bits_equal(small[::-1, ::2], small[::-1, ::2].copy())
     assert "[2, 0]" in message(small[:, ::-1], np.where(small == 11, np.float32(12), small)[:, ::-1])
 

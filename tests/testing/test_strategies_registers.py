@@ -25,7 +25,7 @@ from wmma_emu.testing.strategies import (
     archs,
     fragment_operands,
     fragments,
-    instruction_rows,
+    instruction_entries,
     instructions,
     metadata,
     models,
@@ -317,7 +317,7 @@ def test_drawn_instructions_have_the_requested_properties():
     for ins in drawn(instructions(sparse=True, unverified=False, d="f32"), 60):
         assert ins.instruction.is_sparse and ins.instruction.d == "f32"
         assert ins.model.status in ("measured", "recorded", "documented")
-    assert {row.shape for row in drawn(instruction_rows(family="mma.sync", a=we.format_of("f64")), 60)} == {
+    assert {row.shape for row in drawn(instruction_entries(family="mma.sync", a=we.format_of("f64")), 60)} == {
         "m8n8k4", "m16n8k4", "m16n8k8", "m16n8k16",
     }  # fmt: skip
     least = find(instructions(), lambda ins: True, settings=ANEW)
@@ -346,8 +346,8 @@ BAD = {
     "a family": (lambda: instructions(family="xyz"), UnsupportedInstructionError, "wgmma"),
     "a family misspelt": (lambda: instructions(family="wgma"), UnsupportedInstructionError, "did you mean 'wgmma'"),
     "a shape misspelt": (lambda: instructions(shape="m16n16k15"), UnsupportedInstructionError, "mean 'm16n16k16'"),
-    "a format misspelt": (lambda: instruction_rows(a="fp16"), UnsupportedInstructionError, "mean 'f16'"),
-    "a dtype for a format": (lambda: instruction_rows(a="float16"), UnsupportedInstructionError, "mean 'f16'"),
+    "a format misspelt": (lambda: instruction_entries(a="fp16"), UnsupportedInstructionError, "mean 'f16'"),
+    "a dtype for a format": (lambda: instruction_entries(a="float16"), UnsupportedInstructionError, "mean 'f16'"),
     "one too many": (
         lambda: instructions(a="s8", c="f32"), InvalidArgument, r"a='s8', c='f32'; .*leave out c \(available: 's32'\)",
     ),

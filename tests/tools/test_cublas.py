@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tools import check_cublas, fit_k_order, probe_k_order, record_cublas
-from tools.cublas_cases import CASES, Case, addend, inputs
+from tools.cublas_cases import CASES, CublasProduct, addend, inputs
 from tools.recordings import load_arrays, save_arrays
 from wmma_emu.formats import decode, format_of
 from wmma_emu.formats.dtypes import dtype_of
@@ -30,14 +30,14 @@ def test_keys_are_distinct():
 
 
 def test_inputs_of_a_seed_never_change():
-    a, b = inputs(Case("bf16", 33, 65, 130), seed=1)
+    a, b = inputs(CublasProduct("bf16", 33, 65, 130), seed=1)
     assert a.shape == (33, 130) and b.shape == (130, 65)
     assert [zlib.crc32(x.astype("<u2").tobytes()) for x in (a, b)] == [0x29ECCF0C, 0xF0F17A87]
 
 
 def test_inputs_have_unit_scale_and_no_specials():
     for fmt in ("f16", "bf16"):
-        a, _ = inputs(Case(fmt, 256, 128, 512), seed=1)
+        a, _ = inputs(CublasProduct(fmt, 256, 128, 512), seed=1)
         values = decode(a, format_of(fmt))
         assert np.isfinite(values).all()
         assert 1.1 < values.std() < 1.2 and abs(values.mean()) < 0.02

@@ -22,12 +22,13 @@ TEXT = """.version 8.0
     st.global.u32 [%a0], %r2; ret; }
 """
 def launch(rng):
-    return Drawn((1,), (32,), [pointer("x"), i32(20)], {"x": rng.integers(0, 99, 24, dtype=np.uint32)})
+    return DrawnLaunch((1,), (32,), [pointer("x"), i32(20)], {"x": rng.integers(0, 99, 24, dtype=np.uint32)})
 def missing(root):
     raise ValueError("no such file")
 CASES = (
-    Case("ours__twice", "us", "0123456789abcdef", "twice.ptx", "MIT", lambda root: (TEXT, "twice"), launch, "sm_80"),
-    Case("theirs__missing", "them", "0", "x.cu", "MIT", missing, launch),
+    PublicKernel("ours__twice", "us", "0123456789abcdef", "twice.ptx", "MIT", lambda root: (TEXT, "twice"),
+                 launch, "sm_80"),
+    PublicKernel("theirs__missing", "them", "0", "x.cu", "MIT", missing, launch),
 )
 '''
 
@@ -126,10 +127,12 @@ TEXT = """.version 8.0
     add.u32 %r1, %r1, %r2; mul.wide.u32 %a1, %r0, 4; add.s64 %a0, %a0, %a1; st.global.u32 [%a0], %r1; ret; }
 """
 def launch(rng):
-    return Drawn((1,), (32,), [pointer("x")], {"x": np.zeros(32, np.uint32)})
+    return DrawnLaunch((1,), (32,), [pointer("x")], {"x": np.zeros(32, np.uint32)})
 def case(name, unwritten):
     text = TEXT.replace("KERNEL", name).replace("UNWRITTEN", unwritten)
-    return Case(f"ours__{name}", "us", "0123456789abcdef", "x.ptx", "MIT", lambda root: (text, name), launch, "sm_80")
+    return PublicKernel(
+        f"ours__{name}", "us", "0123456789abcdef", "x.ptx", "MIT", lambda root: (text, name), launch, "sm_80"
+    )
 CASES = (case("written", "mov.u32 %r2, 5;"), case("unwritten", ""))
 '''
 

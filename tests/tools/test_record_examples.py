@@ -48,7 +48,7 @@ def test_a_recording_of_the_python_kernels_comes_back(file):
 
 
 def test_the_tool_writes_the_file_and_its_source_and_compares(file, tmp_path, monkeypatch):
-    class Device:
+    class ExampleDevice:
         name, capability = "a GPU", 90
         run = staticmethod(launch)
 
@@ -58,7 +58,7 @@ def test_the_tool_writes_the_file_and_its_source_and_compares(file, tmp_path, mo
         def close(self):
             pass
 
-    monkeypatch.setattr(tool, "Device", Device)
+    monkeypatch.setattr(tool, "Device", ExampleDevice)
     monkeypatch.setattr(tool, "compile_cubins", lambda files, folder, target: [b""] * len(files))
     monkeypatch.setattr(tool, "versions", lambda: {"driver": "1", "cuda": "2"})
     out = tmp_path / "examples.npz"

@@ -6,7 +6,7 @@ import pytest
 
 import wmma_emu as we
 from tools import record_instructions
-from tools.record_instructions import case_of, differing, digest, emulate, families_recorded, keeps_a_tile, load, main
+from tools.record_instructions import case_of, differing, digest, emulate, generators_recorded, keeps_a_tile, load, main
 from wmma_emu.testing import generators
 
 SPARSE = "mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
@@ -18,24 +18,24 @@ def test_a_digest_is_the_same_for_equal_bits_only():
     assert digest(words) != digest(words + 1)
 
 
-def test_every_family_is_recorded_except_most_n_of_wgmma():
+def test_every_input_generator_is_recorded_except_most_n_of_wgmma():
     small, odd = (we.INSTRUCTIONS[f"wgmma.mma_async.sync.aligned.m64n{n}k16.f32.f16.f16"] for n in (8, 40))
-    assert families_recorded(small) == generators.generators_of(small)
-    assert len(families_recorded(odd)) == 3
+    assert generators_recorded(small) == generators.generators_of(small)
+    assert len(generators_recorded(odd)) == 3
     taken = {
         name
         for n in range(8, 257, 8)
-        for name in families_recorded(we.INSTRUCTIONS[f"wgmma.mma_async.sync.aligned.m64n{n}k16.f32.f16.f16"])
+        for name in generators_recorded(we.INSTRUCTIONS[f"wgmma.mma_async.sync.aligned.m64n{n}k16.f32.f16.f16"])
     }
     assert taken == set(generators.generators_of(small))
 
 
 def test_selectors_and_options_take_turns():
     sparse = we.instruction(SPARSE)
-    names = families_recorded(sparse.instruction)
+    names = generators_recorded(sparse.instruction)
     assert {case_of(sparse, name, 1).keywords["selector"] for name in names} == {0, 1, 2, 3}
     group = we.instruction("wgmma.m64n8k16.f32.f16.f16")
-    options = [case_of(group, name, 1).keywords for name in families_recorded(group.instruction)]
+    options = [case_of(group, name, 1).keywords for name in generators_recorded(group.instruction)]
     for name in ("scale_d", "negate_a", "negate_b"):
         assert {int(x[name]) for x in options} == {0, 1}
 

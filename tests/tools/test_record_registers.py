@@ -9,7 +9,7 @@ import pytest
 
 from tools import check_registers, recordings
 from tools.cuda_driver import CudaError, compile_cubins, target_of
-from tools.record_registers import FAMILIES, is_dense, kernel, kernel_name, record, sources
+from tools.record_registers import GENERATORS, is_dense, kernel, kernel_name, record, sources
 from wmma_emu.api import instruction
 from wmma_emu.instructions import INSTRUCTIONS, instructions_of
 
@@ -31,8 +31,8 @@ def emulate(name, inputs, shape, dtype, tiles, blocks):
 @pytest.fixture
 def file(tmp_path):
     path = tmp_path / "registers.npz"
-    results = record(ROWS, FAMILIES, seed=5, tiles=2, run=emulate)
-    recordings.save_registers(path, results, FAMILIES, 5, 2, arch="sm_90")
+    results = record(ROWS, GENERATORS, seed=5, tiles=2, run=emulate)
+    recordings.save_registers(path, results, GENERATORS, 5, 2, arch="sm_90")
     return path
 
 
@@ -70,10 +70,10 @@ def test_targets_have_their_own_features_since_hopper():
     assert [target_of(x) for x in (70, 89, 90, 120)] == ["sm_70", "sm_89", "sm_90a", "sm_120a"]
 
 
-def test_a_recording_comes_back_family_by_family(file):
+def test_a_recording_comes_back_generator_by_generator(file):
     cases = list(recordings.read_registers(file))
     assert {x.mnemonic for x in cases} == {x.mnemonic for x in ROWS}
-    assert [x.family for x in cases if x.mnemonic == S8.mnemonic] == ["normal", "limits", "raw"]
+    assert [x.generator for x in cases if x.mnemonic == S8.mnemonic] == ["normal", "limits", "raw"]
     assert all(x.d.shape[1:] == (2, 32) for x in cases)
     assert all(x.d.dtype == (np.uint64 if "f64" in x.mnemonic else np.uint32) for x in cases)
 
@@ -120,7 +120,7 @@ def test_recordings_that_hold_their_inputs_are_read_too(file, tmp_path, capsys):
     arrays = {f"sp.m16n8k16.row.col.f16.f16.f16.f16#sel1|raw|{x}": array for x, array in whole.items()}
     for x in recordings.read_registers(file):
         name = x.mnemonic.removeprefix("mma.sync.aligned.")
-        arrays |= {f"{name}|{x.family}|{y.upper()}": np.moveaxis(getattr(x, y), 0, 1) for y in "abcd"}
+        arrays |= {f"{name}|{x.generator}|{y.upper()}": np.moveaxis(getattr(x, y), 0, 1) for y in "abcd"}
     np.savez(tmp_path / "whole.npz", **arrays)
     assert check_registers.main([str(tmp_path / "whole.npz"), "--engine", "reference", "--first-tiles", "1"]) == 0
     assert "5 instructions on sm_90, engine reference" in capsys.readouterr().out

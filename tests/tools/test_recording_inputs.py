@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tests.representatives import REPRESENTATIVES
-from tools.recording_inputs import FLOAT_FAMILIES, VERSION, families_of, random_words, regenerate_inputs
+from tools.recording_inputs import FLOAT_GENERATORS, VERSION, generators_of, random_words, regenerate_inputs
 from tools.recordings import inputs_checksum
 from wmma_emu.api import instruction
 from wmma_emu.arithmetic import matmul
@@ -130,22 +130,22 @@ def test_the_version_stands_for_these_inputs():
     drawn = {}
     for short in CHECKSUMS:
         row = next(x for x in INSTRUCTIONS.values() if x.short_mnemonic == short)
-        drawn[short] = [inputs_checksum(*regenerate_inputs(row, x, 1, 2)) for x in families_of(row)]
+        drawn[short] = [inputs_checksum(*regenerate_inputs(row, x, 1, 2)) for x in generators_of(row)]
     assert VERSION == 1
     assert drawn == CHECKSUMS
 
 
 @pytest.mark.sweep(keep=1 / 4)
 @pytest.mark.parametrize("row", [x for x in REPRESENTATIVES.values() if x.family in ("mma.sync", "wmma.mma")], ids=str)
-def test_every_dense_instruction_of_one_warp_has_registers_for_every_family(row):
-    for family in families_of(row):
-        registers = regenerate_inputs(row, family, seed=7, tiles=3)
+def test_every_dense_instruction_of_one_warp_has_registers_for_every_generator(row):
+    for generator in generators_of(row):
+        registers = regenerate_inputs(row, generator, seed=7, tiles=3)
         assert [x.shape for x in registers] == [(row.registers(x), 3, 32) for x in "abc"]
         assert [x.dtype.itemsize for x in registers] == [8 if row.format(x).bits == 64 else 4 for x in "abc"]
 
 
-def test_an_unknown_family_is_refused():
-    with pytest.raises(ValueError, match="no family 'limits'"):
+def test_an_unknown_generator_is_refused():
+    with pytest.raises(ValueError, match="no input generator 'limits'"):
         regenerate_inputs(F16, "limits", 1, 1)
 
 
@@ -156,10 +156,10 @@ def test_memory_layouts_and_modifiers_share_inputs_and_seeds_do_not():
     assert len({inputs_checksum(*regenerate_inputs(rows[0], "raw", seed, 2)) for seed in range(4)}) == 4
 
 
-def test_the_normal_family_has_no_specials_and_the_special_one_all():
-    for family in ("normal", "wide", "tiny", "cancel", "ties", "edges", "zeros", "zero_times_huge"):
-        for operand, registers in zip("abc", regenerate_inputs(BF16, family, 1, 8), strict=True):
-            assert np.isfinite(values(BF16, operand, registers)).all(), (family, operand)
+def test_the_normal_generator_has_no_specials_and_the_special_one_all():
+    for generator in ("normal", "wide", "tiny", "cancel", "ties", "edges", "zeros", "zero_times_huge"):
+        for operand, registers in zip("abc", regenerate_inputs(BF16, generator, 1, 8), strict=True):
+            assert np.isfinite(values(BF16, operand, registers)).all(), (generator, operand)
     a = values(BF16, "a", regenerate_inputs(BF16, "special", 1, 8)[0])
     magnitude = np.abs(a)
     assert np.isnan(a).any() and np.isinf(a).any() and (a == 1).any()
@@ -167,7 +167,7 @@ def test_the_normal_family_has_no_specials_and_the_special_one_all():
     assert (np.signbit(a) & (a == 0)).any() and (~np.signbit(a) & (a == 0)).any()
 
 
-def test_products_of_the_zeros_family_are_all_minus_zero_in_even_tiles():
+def test_products_of_the_zeros_generator_are_all_minus_zero_in_even_tiles():
     a, b, c = (values(F16, x, y) for x, y in zip("abc", regenerate_inputs(F16, "zeros", 1, 2), strict=True))
     assert (a[:, 0] == 0).all() and np.signbit(a[:, 0]).all()
     assert not np.signbit(b[:, 0]).any()
@@ -176,9 +176,9 @@ def test_products_of_the_zeros_family_are_all_minus_zero_in_even_tiles():
 
 def test_e4m3_never_gets_nan_outside_special_and_raw():
     row = INSTRUCTIONS["mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32"]
-    for family in set(FLOAT_FAMILIES) - {"special", "raw"}:
-        for operand, registers in zip("ab", regenerate_inputs(row, family, 1, 8)[:2], strict=True):
-            assert np.isfinite(values(row, operand, registers)).all(), family
+    for generator in set(FLOAT_GENERATORS) - {"special", "raw"}:
+        for operand, registers in zip("ab", regenerate_inputs(row, generator, 1, 8)[:2], strict=True):
+            assert np.isfinite(values(row, operand, registers)).all(), generator
 
 
 @pytest.mark.parametrize("step", [1, -1])

@@ -5,18 +5,18 @@ import pytest
 
 from tools import slow_tests as tool
 
-PASSED = tool.Run("tests/a.py", "2", "30", "2026-11-27", "abc1234", "passed")
+PASSED = tool.SlowRun("tests/a.py", "2", "30", "2026-11-27", "abc1234", "passed")
 
 
 def test_a_renewed_list_keeps_the_runs_of_files_that_still_have_slow_tests():
     nodes = ["tests/a.py::test_x[1]", "tests/a.py::test_x[2]", "tests/a.py::test_y", "tests/b.py::test_z", "", "4"]
     runs = tool.counted(nodes, {"tests/a.py": PASSED, "tests/gone.py": PASSED})
-    assert runs == {"tests/a.py": PASSED._replace(tests="3"), "tests/b.py": tool.Run("tests/b.py", "1")}
+    assert runs == {"tests/a.py": PASSED._replace(tests="3"), "tests/b.py": tool.SlowRun("tests/b.py", "1")}
     assert tool.read(tool.written(runs.values())) == runs
 
 
 def test_what_failed_or_never_ran_does_not_fit():
-    runs = [PASSED, PASSED._replace(file="tests/b.py", ended="failed"), tool.Run("tests/c.py", "1")]
+    runs = [PASSED, PASSED._replace(file="tests/b.py", ended="failed"), tool.SlowRun("tests/c.py", "1")]
     assert tool.fitting(runs, 1000) == ["tests/a.py"]
 
 

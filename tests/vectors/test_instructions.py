@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Every matrix instruction of a Hopper GPU, slowly every family of inputs: D equals the recording, by digest."""
+"""Every matrix instruction of a Hopper GPU, slowly every input generator: D equals the recording, by digest."""
 
 from functools import cache
 from pathlib import Path
@@ -30,12 +30,12 @@ def test_the_recording_holds_every_instruction_of_the_chip():
 
 
 def differences(part, every):
-    """Families whose registers are not the recorded ones; of ``every`` families one, with the next row the next."""
+    """Input generators with other registers than the recorded ones; one of ``every``, of the next entry the next."""
     digests, _, about = recording()
     return [
-        (row.mnemonic, family)
+        (row.mnemonic, generator)
         for i, row in enumerate(instructions_of("sm_90")[part::PARTS])
-        for family in differing(
+        for generator in differing(
             row, "sm_90", about["seed"], dict(list(digests[row.mnemonic].items())[i % every :: every]), emulate
         )
     ]
@@ -49,7 +49,7 @@ def test_registers_equal_those_that_the_gpu_returned(part):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(PARTS))
-def test_registers_of_every_family_equal_those_that_the_gpu_returned(part):
+def test_registers_of_every_input_generator_equal_those_that_the_gpu_returned(part):
     assert differences(part, every=1) == []
 
 
@@ -61,7 +61,7 @@ def test_whole_tiles_equal_those_that_the_gpu_returned(kind):
     assert rows
     for row in rows:
         ins = we.instruction(row.mnemonic, arch="sm_90")
-        for family, tile in list(zip(digests[row.mnemonic], tiles[row.mnemonic], strict=True))[::5]:
-            case = case_of(ins, family, about["seed"])
+        for generator, tile in list(zip(digests[row.mnemonic], tiles[row.mnemonic], strict=True))[::5]:
+            case = case_of(ins, generator, about["seed"])
             d = emulate(ins, *case.operands, **case.keywords)[:, 0, 0]
-            np.testing.assert_array_equal(d, tile, err_msg=f"{row.mnemonic} {family}")
+            np.testing.assert_array_equal(d, tile, err_msg=f"{row.mnemonic} {generator}")

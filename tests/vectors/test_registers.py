@@ -36,7 +36,7 @@ def test_the_recording_holds_every_instruction_of_the_chip():
 def test_registers_equal_those_that_the_gpu_returned(mnemonic):
     ins = we.instruction(mnemonic, arch="sm_90")
     for case in cases()[mnemonic]:
-        np.testing.assert_array_equal(ins.execute(case.a, case.b, case.c), case.d, err_msg=case.family)
+        np.testing.assert_array_equal(ins.execute(case.a, case.b, case.c), case.d, err_msg=case.generator)
 
 
 @pytest.mark.parametrize("mnemonic", [m for m in MNEMONICS if not re.search(r"\.(row\.row|col\.row|col\.col)\.", m)])
@@ -46,7 +46,7 @@ def test_matrices_equal_those_that_the_gpu_returned(mnemonic):
         D = ins(ins.a.unpack(case.a), ins.b.unpack(case.b), ins.c.unpack(case.c))
         recorded = ins.d.unpack(case.d)
         bits = np.dtype(f"u{recorded.dtype.itemsize}")
-        np.testing.assert_array_equal(D.view(bits), recorded.view(bits), err_msg=case.family)
+        np.testing.assert_array_equal(D.view(bits), recorded.view(bits), err_msg=case.generator)
 
 
 @pytest.mark.slow
@@ -55,4 +55,4 @@ def test_the_reference_equals_what_the_gpu_returned(mnemonic):
     ins = we.instruction(mnemonic, arch="sm_90")
     for case in cases()[mnemonic]:
         d = ins.execute(case.a[:, :1], case.b[:, :1], case.c[:, :1], engine="reference")
-        np.testing.assert_array_equal(d, case.d[:, :1], err_msg=case.family)
+        np.testing.assert_array_equal(d, case.d[:, :1], err_msg=case.generator)

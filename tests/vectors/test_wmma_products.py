@@ -96,7 +96,7 @@ def test_satf_on_halves_does_what_the_chip_did(mnemonic):
     a = wmma.fragment(wmma.matrix_a, 16, 16, 16, wmma.half, wmma.row_major)
     b = wmma.fragment(wmma.matrix_b, 16, 16, 16, wmma.half, wmma.col_major)
     c, d = (wmma.fragment(wmma.accumulator, 16, 16, 16, types[x]) for x in (row.c, row.d))
-    registers = all_inputs(mnemonic, wmma_probes.SATURATED_FAMILIES, 1, TILES)
+    registers = all_inputs(mnemonic, wmma_probes.SATURATED_GENERATORS, 1, TILES)
     for frag, words in zip((a, b, c), registers, strict=True):
         frag.x = unpack_words(words, frag.format)
     wmma.mma_sync(d, a, b, c, satf="hardware")

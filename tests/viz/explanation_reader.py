@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-class Row(NamedTuple):
+class DigitRow(NamedTuple):
     """Digits of a row: the power of each; those that are struck out apart."""
 
     sign: int
@@ -35,7 +35,7 @@ class Row(NamedTuple):
 class Read(NamedTuple):
     """Rows by what they hold, terms in lists by their kind, patterns in boxes in the order of the picture."""
 
-    rows: dict[str, Row]
+    rows: dict[str, DigitRow]
     listed: dict[str, list[str]]
     patterns: list[tuple[str, int]]
     converted: list[tuple[str, list[int]]]
@@ -62,7 +62,7 @@ def groups(root: ElementTree.Element, name: str) -> Iterator[ElementTree.Element
     return (g for g in root.iter(f"{SVG}g") if g.get("class") == name)
 
 
-def row_of(group: ElementTree.Element) -> Row:
+def row_of(group: ElementTree.Element) -> DigitRow:
     digits: dict[int, int] = {}
     struck: dict[int, int] = {}
     written = []
@@ -82,7 +82,7 @@ def row_of(group: ElementTree.Element) -> Row:
     pieces = [(float(x), digit) for text in shown for x, digit in zip(text.get("x").split(), text.text, strict=True)]
     assert [digit for _, digit in pieces] == [digit for _, digit in written]
     assert all(0 < x - left < 12 for (x, _), (left, _) in zip(pieces, written, strict=True))
-    return Row(int(group.get("data-sign", "0")), dict(group.attrib), digits, struck)
+    return DigitRow(int(group.get("data-sign", "0")), dict(group.attrib), digits, struck)
 
 
 def bits_of(pattern: ElementTree.Element) -> int:

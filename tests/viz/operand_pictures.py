@@ -23,7 +23,7 @@ class Held(NamedTuple):
     bit: int
 
 
-class Drawn(NamedTuple):
+class DrawnCell(NamedTuple):
     """A cell: its attributes as numbers, its classes, its shapes and its labels from left to right."""
 
     group: ElementTree.Element
@@ -77,7 +77,7 @@ def cells_of(picture):
         numbers = {name: int(x) for name, x in data.items() if name != "lane"}
         numbers["lane"] = [int(x) for x in data["lane"].split()]
         texts = [x.text for x in group.findall(f"{SVG}text")]
-        cells.append(Drawn(group, numbers, classes, texts))
+        cells.append(DrawnCell(group, numbers, classes, texts))
     return cells
 
 

@@ -23,11 +23,11 @@ TF32 = we.instruction("mma.sp.m16n8k8.f32.tf32.tf32.f32")
 ORDERED = we.instruction("mma.sp::ordered_metadata.m16n8k32.f32.f16.f16.f32")
 
 
-def drawn(ins, seed=0, tiles=2, family=None):
+def drawn(ins, seed=0, tiles=2, generator=None):
     """Patterns of A packed, B and C, and the k of the packed elements."""
     row = ins.instruction
     names = generators.generators_of(row)
-    return generators.draw(row, family or names[seed % len(names)], seed, tiles, tiles, tiles)
+    return generators.draw(row, generator or names[seed % len(names)], seed, tiles, tiles, tiles)
 
 
 def registers(ins, operands, selector=0):
@@ -94,7 +94,7 @@ def test_the_selector_changes_lanes_not_bits(selector):
 
 
 def test_an_infinity_or_nan_in_b_that_meets_nothing_changes_nothing():
-    operands = drawn(F16, 0, tiles=1, family="normal")
+    operands = drawn(F16, 0, tiles=1, generator="normal")
     indices = np.broadcast_to(np.arange(0, 32, 4)[:, None] + [1, 3], (1, 16, 8, 2)).reshape(1, 16, 16)
     a, b, c = F16.a.pack_bits(operands.a), operands.b.copy(), F16.c.pack_bits(operands.c)
     metadata = pack_metadata(F16.instruction, indices)

@@ -336,4 +336,6 @@ def test_the_probes_for_a_gpu_find_every_address_where_the_emulator_reads():
         seen.add(kind)
         found = case.locate(case.observe(lambda ins, **given: ins.execute(**given)))
         assert np.array_equal(found, case.where), case.name
-    assert len(seen) > 50
+    families, formats, operands, _, swizzles = map(set, zip(*seen, strict=True))
+    assert families == {"wgmma", "wgmma.sp"} and operands == {"a", "b"} and swizzles == {0, 1, 2, 3}
+    assert formats == {"bf16", "e4m3", "e5m2", "f16", "s8", "tf32", "u8"}

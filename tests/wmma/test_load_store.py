@@ -340,7 +340,7 @@ def test_8_bit_strides_are_multiples_of_8_bytes_and_others_of_16():
 
 
 def test_foreign_arrays_are_memory_too():
-    class Foreign:
+    class ForeignMemory:
         def __init__(self, array):
             self.array = array
 
@@ -349,7 +349,7 @@ def test_foreign_arrays_are_memory_too():
 
     memory = np.zeros(256, np.float32)
     frag = filled(C, 16, 16, 16, wmma.float32)
-    wmma.store_matrix_sync(Foreign(memory), frag, 16, MEM_ROW)
+    wmma.store_matrix_sync(ForeignMemory(memory), frag, 16, MEM_ROW)
     assert np.array_equal(memory.view(np.uint32).reshape(16, 16), to_bits(frag.to_matrix(), "f32"))
 
 

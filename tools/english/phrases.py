@@ -51,8 +51,8 @@ QUOTED = (
     Quoted("lanes store to one place", "", "the title of a kind of finding, which users type"),
     Quoted("cut toward zero to ", "", "the description of a model: tests parse it in recorded output of probes"),
     Quoted("cut toward zero at ", "", "a line of explanations, which pages and pictures show"),
-    Quoted("accepted by ptxas 13.0 from {} on", "wmma_emu/scalar/cvt_table.py", "the source of a row of the table"),
-    Quoted("the bits stay as they are", "wmma_emu/scalar/cvt_table.py", "the source of a row of the table"),
+    Quoted("accepted by ptxas 13.0 from {} on", "wmma_emu/scalar/cvt_table.py", "the source of an entry of the table"),
+    Quoted("the bits stay as they are", "wmma_emu/scalar/cvt_table.py", "the source of an entry of the table"),
     Quoted("is that of MMA-Sim, whose", "wmma_emu/arithmetic/blackwell_table.py", "a note of the models' table"),
     Quoted("who whose whom where", _EXPLORER, "words that the explorer ignores in questions"),
     Quoted("would should shall will", _EXPLORER, "words that the explorer ignores in questions"),
@@ -318,7 +318,7 @@ PHRASES = [
         r"triton|numpy|machine|kernel|launch|checker) knows?\b|\b(?:is|are) known of\b|\bwhat (?:it|is|"
         r"was) known? of\b",
         "supports / recognises / has / records", "code does not know",
-        "The table knows sm_90.", "The table has a row for sm_90.",
+        "The table knows sm_90.", "The table has an entry for sm_90.",
     ),
     Phrase(
         r"\blearn(?:s|ed|t)? (?:of|what|which|whether|that|where|how|from)\b(?! you)",

@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 import wmma_emu as we
 from wmma_emu.ptx import KINDS
 
-__all__ = ["Case", "Launch", "examined", "verdict"]
+__all__ = ["LabelledLaunch", "LabelledProgram", "examined", "verdict"]
 
 Row = dict[str, Any]
 
 
-class Launch(NamedTuple):
+class LabelledLaunch(NamedTuple):
     kernel: str
     grid: Any
     block: Any
@@ -23,7 +23,7 @@ class Launch(NamedTuple):
     shared: int = 0
 
 
-class Case(NamedTuple):
+class LabelledProgram(NamedTuple):
     """``label`` names the bug, and is empty for a correct program; ``launches`` makes new arrays for a module."""
 
     suite: str
@@ -31,13 +31,13 @@ class Case(NamedTuple):
     variant: str
     label: str
     source: str
-    launches: Callable[[Any], list[Launch]]
+    launches: Callable[[Any], list[LabelledLaunch]]
     options: tuple[str, ...] = ()
     include: tuple[str, ...] = ()
     instantiate: tuple[str, ...] = ()
 
 
-def examined(case: Case, seconds: float) -> Row:
+def examined(case: LabelledProgram, seconds: float) -> Row:
     """Compile and launch a program; say what was found."""
     row: Row = {"suite": case.suite, "program": case.program, "variant": case.variant, "label": case.label}
     try:
@@ -62,7 +62,7 @@ def examined(case: Case, seconds: float) -> Row:
     return row
 
 
-def _launch(module: Any, launch: Launch, seconds: float, findings: list[Row]) -> bool:
+def _launch(module: Any, launch: LabelledLaunch, seconds: float, findings: list[Row]) -> bool:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         kernel = module[launch.kernel][launch.grid, launch.block, launch.shared]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tools.labelled_suites.annotations import TYPES, Parameter, clean, demanded, dimensions, kernels, prelude
-from tools.labelled_suites.case import Case, Launch
+from tools.labelled_suites.case import LabelledLaunch, LabelledProgram
 from tools.labelled_suites.cav14_launches import LAUNCHES
 
 __all__ = ["FOLDER", "cases"]
@@ -19,7 +19,7 @@ FOLDER = "Faial-MCP/workspace/datasets/cav14-inv"
 _REALS = ("_type", "real", "data_t_float")
 
 
-def cases(folder: Path, _: str) -> Iterator[Case]:
+def cases(folder: Path, _: str) -> Iterator[LabelledProgram]:
     for file in sorted(folder.rglob("*.cu")):
         raw = file.read_text(errors="replace")
         if not re.search("__shared__|MUTATION|sharedMem", raw):
@@ -71,7 +71,7 @@ class _Program:
         self.block = self.how.get("block", block)
         self.grid = self.how.get("grid", [min(x, y) for x, y in zip(grid, most, strict=False)])
 
-    def case(self, text: str, label: str, variant: str, *defines: str) -> Case:
+    def case(self, text: str, label: str, variant: str, *defines: str) -> LabelledProgram:
         extra = re.findall(r"-D\w+(?:=\w+)?", self.raw.splitlines()[1])
         text = clean(text)
         for pattern, other in self.how.get("repair", ()):
@@ -81,13 +81,15 @@ class _Program:
             text = f"#include <cassert>\n#line 1\n{before}{text}"
         wanted = (self.how["instantiate"],) if "instantiate" in self.how else ()
         options = (*prelude(), *extra, *self.how.get("options", ()), *defines)
-        return Case("cav14", self.name, variant, label, text, self._launches(), options, (self.folder,), wanted)
+        return LabelledProgram(
+            "cav14", self.name, variant, label, text, self._launches(), options, (self.folder,), wanted
+        )
 
-    def _launches(self) -> Callable[[Any], list[Launch]]:
-        def launches(module: Any) -> list[Launch]:
+    def _launches(self) -> Callable[[Any], list[LabelledLaunch]]:
+        def launches(module: Any) -> list[LabelledLaunch]:
             rng, fixed = np.random.default_rng(7), demanded(self.raw)
             return [
-                Launch(
+                LabelledLaunch(
                     self.how.get("instantiate", kernel), tuple(self.grid), tuple(self.block),
                     [self._argument(x, fixed, rng) for x in parameters], self.how.get("shared", 0),
                 )

@@ -10,7 +10,7 @@ import numpy as np
 
 import wmma_emu as we
 from tools.labelled_suites.annotations import TYPES, Parameter, clean, dimensions, kernels, prelude
-from tools.labelled_suites.case import Case, Launch
+from tools.labelled_suites.case import LabelledLaunch, LabelledProgram
 
 __all__ = ["FOLDER", "cases"]
 
@@ -74,7 +74,7 @@ _BODIES = {
 """Replacements of source that only GPUVerify's compiler accepts."""
 
 
-def cases(folder: Path, headers: str) -> Iterator[Case]:
+def cases(folder: Path, headers: str) -> Iterator[LabelledProgram]:
     """``headers`` is the folder of CUDA's headers, for those of cooperative groups."""
     root = folder / "testsuite/CUDA"
     for file in sorted(root.rglob("*.cu")):
@@ -84,7 +84,7 @@ def cases(folder: Path, headers: str) -> Iterator[Case]:
             yield from _cases(str(file.relative_to(root)), raw, label, flags, headers)
 
 
-def _cases(name: str, raw: str, label: str, flags: str, headers: str) -> Iterator[Case]:
+def _cases(name: str, raw: str, label: str, flags: str, headers: str) -> Iterator[LabelledProgram]:
     options = [*prelude(), "-Duint=unsigned int", *re.findall(r"-D\w+=\w+", flags)]
     text, include = clean(raw), ()
     for pattern, body in _BODIES.items():
@@ -98,18 +98,18 @@ def _cases(name: str, raw: str, label: str, flags: str, headers: str) -> Iterato
     for variant in ("-O3", "-G"):
         more = ("-G",) if variant == "-G" else ()
         bug = "" if label.lower() == "//pass" else "fail"
-        yield Case("gpuverify", name, variant, bug, text, launches, (*options, *more), include)
+        yield LabelledProgram("gpuverify", name, variant, bug, text, launches, (*options, *more), include)
 
 
-def _launches(name: str, raw: str, flags: str) -> Callable[[Any], list[Launch]]:
+def _launches(name: str, raw: str, flags: str) -> Callable[[Any], list[LabelledLaunch]]:
     block, grid = dimensions(flags, "blockDim"), dimensions(flags, "gridDim")
     block = [min(x, y) for x, y in zip(block, _LARGEST_BLOCK[len(block)], strict=True)]
     grid = [2, 2] if "test_axiom" in name else [min(x, y) for x, y in zip(grid, _LARGEST_GRID[len(grid)], strict=True)]
     whole = next((make for pattern, make in _ARGUMENTS.items() if re.search(pattern, name)), None)
 
-    def launches(module: Any) -> list[Launch]:
+    def launches(module: Any) -> list[LabelledLaunch]:
         return [
-            Launch(kernel, tuple(grid), tuple(block), whole() if whole else [_argument(x) for x in parameters])
+            LabelledLaunch(kernel, tuple(grid), tuple(block), whole() if whole else [_argument(x) for x in parameters])
             for kernel, parameters in kernels(raw)
         ]
 

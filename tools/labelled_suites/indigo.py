@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tools.labelled_suites.case import Case, Launch
+from tools.labelled_suites.case import LabelledLaunch, LabelledProgram
 
 __all__ = ["FOLDER", "cases"]
 
@@ -19,7 +19,7 @@ _TAG = r"/\*@[a-zA-Z]*[0-9]*@\*/"
 _OTHER_TYPES = {"long", "float", "double", "char", "short"}
 
 
-def cases(folder: Path, _: str) -> Iterator[Case]:
+def cases(folder: Path, _: str) -> Iterator[LabelledProgram]:
     for file in sorted((folder / "Generators/CUDA_sources").glob("*.idg")):
         lines = file.read_text().splitlines(keepends=True)
         for chosen in itertools.product(*_choices(lines)):
@@ -28,7 +28,7 @@ def cases(folder: Path, _: str) -> Iterator[Case]:
                 continue
             label = " ".join(x for x in chosen if "bug" in x.lower() or "race" in x.lower())
             text = "".join(_line(x, chosen) for x in lines)
-            yield Case("indigo", name, "", label, _device_code(text), _launches)
+            yield LabelledProgram("indigo", name, "", label, _device_code(text), _launches)
 
 
 def _tags(line: str) -> list[str]:
@@ -75,7 +75,7 @@ def _graphs() -> Iterator[list[list[int]]]:
     yield [[], [2, 3, 5, 6], [1, 3, 4], [1, 2, 4, 6], [2, 3, 5, 6], [1, 4, 6], [1, 3, 4, 5], []]
 
 
-def _launches(module: Any) -> list[Launch]:
+def _launches(module: Any) -> list[LabelledLaunch]:
     rng, made = np.random.default_rng(1), []
     for graph in _graphs():
         vertices, places = len(graph), np.cumsum([0, *map(len, graph)]).astype(np.int32)
@@ -84,5 +84,5 @@ def _launches(module: Any) -> list[Launch]:
         first = rng.integers(0, vertices, size).astype(np.int32)
         second = rng.integers(0, edges, size).astype(np.int32)
         first[0] = second[0] = 0
-        made.append(Launch("test_kernel", 8, 64, [places, neighbours, first, second, np.int32(vertices)]))
+        made.append(LabelledLaunch("test_kernel", 8, 64, [places, neighbours, first, second, np.int32(vertices)]))
     return made

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import wmma_emu as we
-from tools.labelled_suites.case import Case, Launch
+from tools.labelled_suites.case import LabelledLaunch, LabelledProgram
 
 __all__ = ["FOLDER", "cases"]
 
@@ -18,12 +18,12 @@ FOLDER = "compute-sanitizer-samples"
 _FILL = 'extern "C" __global__ void fill(char* p, int n) { int i = threadIdx.x; if (i < n) p[i] = 0; }'
 
 
-def cases(folder: Path, _: str) -> Iterator[Case]:
+def cases(folder: Path, _: str) -> Iterator[LabelledProgram]:
     for program, label, launches in _TABLE:
         file, _, _ = program.partition(":")
         text = _device_code((folder / file).read_text())
         for variant, options in (("-O3", ()), ("-G", ("-G",))):
-            yield Case("nvidia", program, variant, label, text, launches, options)
+            yield LabelledProgram("nvidia", program, variant, label, text, launches, options)
 
 
 def _device_code(text: str) -> str:
@@ -35,18 +35,20 @@ def _device_code(text: str) -> str:
     return host.sub(lambda x: "\n" * x[0].count("\n"), text)
 
 
-def _one(kernel: str, block: int, arguments: Callable[[], list[Any]]) -> Callable[[Any], list[Launch]]:
-    return lambda module: [Launch(kernel, 1, block, arguments())]
+def _one(kernel: str, block: int, arguments: Callable[[], list[Any]]) -> Callable[[Any], list[LabelledLaunch]]:
+    return lambda module: [LabelledLaunch(kernel, 1, block, arguments())]
 
 
 def _uninitialised(count: int) -> Any:
     return we.ptx.empty(count, np.int32)
 
 
-def _partly_set(count: int, written: int, launch: Callable[[Any], Launch]) -> Callable[[Any], list[Launch]]:
+def _partly_set(
+    count: int, written: int, launch: Callable[[Any], LabelledLaunch]
+) -> Callable[[Any], list[LabelledLaunch]]:
     """Return launches with uninitialised memory as from cudaMalloc; a launch sets some bytes, like cudaMemset."""
 
-    def launches(module: Any) -> list[Launch]:
+    def launches(module: Any) -> list[LabelledLaunch]:
         array = _uninitialised(count)
         we.ptx.Module.from_cuda(_FILL)["fill"][1, 512](array, np.int32(written), findings="raise")
         return [launch(array)]
@@ -66,10 +68,10 @@ _TABLE = (
     ("Synccheck/illegal_syncwarp.cu", "illegal membermask", _one("myKernel", 32, lambda: [_uninitialised(1)])),
     (
         "Initcheck/memset_error.cu", "uninitialised",
-        _partly_set(64, 64, lambda x: Launch("vectorAdd", 2, 32, [x])),
+        _partly_set(64, 64, lambda x: LabelledLaunch("vectorAdd", 2, 32, [x])),
     ),
     (
         "Suppressions/suppressions_initcheck_demo.cu", "uninitialised",
-        _partly_set(123, 123 * 4 - 1, lambda x: Launch("mult", 1, 123, [x, _uninitialised(123), 123])),
+        _partly_set(123, 123 * 4 - 1, lambda x: LabelledLaunch("mult", 1, 123, [x, _uninitialised(123), 123])),
     ),
 )  # fmt: skip

@@ -5,8 +5,9 @@
     python -m tools.public_kernels findings --bundles BUNDLES --results FILE --verdicts FILE --out docs/evidence/...
     python -m tools.public_kernels page --bundles BUNDLES --recorded OUT --out docs/evidence/public-kernels-DATE.md
 
-``TABLES`` is a folder of modules, ``*.py``, each with ``CASES``, a tuple of `tools.public_kernels.case.Case`. They
-define how public sources are compiled, and are kept with the checkouts: this repository holds neither.
+``TABLES`` is a folder of modules, ``*.py``, each with ``CASES``, a tuple of
+`tools.public_kernels.case.PublicKernel`. They define how public sources are compiled, and are kept
+with the checkouts: this repository holds neither.
 """
 
 import argparse
@@ -18,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tools.public_kernels.case import Case
+from tools.public_kernels.case import PublicKernel
 from tools.public_kernels.findings_page import write_findings_page
 from tools.public_kernels.page import TITLE, write_page
 
@@ -56,8 +57,8 @@ def main(argv: list[str] | None = None) -> int:
     return max([_make(x, given.checkouts, given.out) for x in _cases(given.tables) if given.only in x.name], default=1)
 
 
-def _cases(tables: Path) -> list[Case]:
-    found: list[Case] = []
+def _cases(tables: Path) -> list[PublicKernel]:
+    found: list[PublicKernel] = []
     sys.path.insert(0, str(tables))
     for path in sorted(tables.glob("*.py")):
         spec = importlib.util.spec_from_file_location(path.stem, path)
@@ -70,7 +71,7 @@ def _cases(tables: Path) -> list[Case]:
     return found
 
 
-def _make(case: Case, checkouts: Path, out: Path) -> int:
+def _make(case: PublicKernel, checkouts: Path, out: Path) -> int:
     """Write one bundle; a case that cannot be built is said and passed over."""
     try:
         text, kernel = case.build(checkouts)

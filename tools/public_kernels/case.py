@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Array", "Case", "Drawn", "f32", "f64", "fields", "i32", "i64", "null", "pointer", "u32"]
+__all__ = ["Array", "DrawnLaunch", "PublicKernel", "f32", "f64", "fields", "i32", "i64", "null", "pointer", "u32"]
 
 Array = NDArray[Any]
 
 
-class Drawn(NamedTuple):
+class DrawnLaunch(NamedTuple):
     """A launch: what ``launch.json`` of `tools.launch_bundles` says, and the arrays.
 
     Parameters
@@ -42,7 +42,7 @@ class Drawn(NamedTuple):
     shared: int = 0
 
 
-class Case(NamedTuple):
+class PublicKernel(NamedTuple):
     """A kernel of somebody else, and one launch of it.
 
     Parameters
@@ -69,7 +69,7 @@ class Case(NamedTuple):
     file: str
     licence: str
     build: Callable[[Path], tuple[str, str]]
-    launch: Callable[[np.random.Generator], Drawn]
+    launch: Callable[[np.random.Generator], DrawnLaunch]
     arch: str = "sm_90"
     flags: str = ""
     chip: str = "sm_90"

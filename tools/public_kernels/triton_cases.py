@@ -16,10 +16,10 @@ from unittest import mock
 
 import numpy as np
 
-from tools.public_kernels.case import Case, Drawn
+from tools.public_kernels.case import DrawnLaunch, PublicKernel
 from tools.public_kernels.triton_launches import captured
 
-__all__ = ["Draws", "Repository", "Row", "int32", "int64", "triton_cases"]
+__all__ = ["Draws", "Repository", "TritonSource", "int32", "int64", "triton_cases"]
 
 
 _VERSION = "9.0"
@@ -184,7 +184,7 @@ def int64(*values: int) -> Any:
     return torch.tensor(values)
 
 
-class Row(NamedTuple):
+class TritonSource(NamedTuple):
     """A kernel, and what launches it.
 
     Parameters
@@ -208,12 +208,12 @@ class Row(NamedTuple):
     module: str = ""
 
 
-def triton_cases(repository: Repository, folder: str, *rows: Row) -> tuple[Case, ...]:
+def triton_cases(repository: Repository, folder: str, *rows: TritonSource) -> tuple[PublicKernel, ...]:
     """Make cases of kernels of one folder of a repository."""
     return tuple(_case(repository, folder, x) for x in rows)
 
 
-def _case(repository: Repository, folder: str, row: Row) -> Case:
+def _case(repository: Repository, folder: str, row: TritonSource) -> PublicKernel:
     name, found = f"{repository.short}__{row.name}", []
     path = f"{folder}/{row.module or row.file}".removeprefix(f"{repository.root}/").replace("/", ".")
 
@@ -230,11 +230,11 @@ def _case(repository: Repository, folder: str, row: Row) -> Case:
         found[:] = [captured(host, row.kernel)]
         return re.sub(r"(?m)^\.version .*$", f".version {_VERSION}", found[0].kernel.text), row.kernel
 
-    def launch(_: np.random.Generator) -> Drawn:
+    def launch(_: np.random.Generator) -> DrawnLaunch:
         """Return the arguments for which the PTX was specialised; they were drawn before compilation."""
         return found[0].launch
 
-    return Case(
+    return PublicKernel(
         name, f"https://github.com/{repository.name}", repository.revision, f"{folder}/{row.file}.py",
         repository.licence, build, launch, flags=f"as Triton specialises the launch; .version {_VERSION} written",
     )  # fmt: skip

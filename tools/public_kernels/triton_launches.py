@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tools.launch_bundles import _argument as read
-from tools.public_kernels.case import Array, Drawn, f32, f64, null, pointer
+from tools.public_kernels.case import Array, DrawnLaunch, f32, f64, null, pointer
 from tools.public_kernels.triton_device import CHIP, Compiled, as_on_a_gpu
 from wmma_emu.ptx import Module
 
@@ -24,7 +24,7 @@ _BYTES = {"i1": 1, "i8": 1, "u8": 1, "i16": 2, "u16": 2, "i32": 4, "u32": 4, "i6
 class Captured(BaseException):
     """The requested launch; it ends the host code, even if the host code catches exceptions."""
 
-    def __init__(self, kernel: Compiled, launch: Drawn) -> None:
+    def __init__(self, kernel: Compiled, launch: DrawnLaunch) -> None:
         super().__init__(kernel.name)
         self.kernel, self.launch = kernel, launch
 
@@ -55,7 +55,7 @@ def captured(host: Callable[[], object], kernel: str) -> Captured:
     raise RuntimeError(f"the host code launches {', '.join(seen) or 'nothing'}, and never {kernel}")
 
 
-def drawn(kernel: Compiled, grid: tuple[int, int, int], values: tuple[Any, ...]) -> Drawn:
+def drawn(kernel: Compiled, grid: tuple[int, int, int], values: tuple[Any, ...]) -> DrawnLaunch:
     """Return the launch as the driver receives it; the arrays are the memory of the tensors, not copies."""
     arguments: list[dict[str, Any]] = []
     arrays: dict[str, Array] = {}
@@ -68,7 +68,7 @@ def drawn(kernel: Compiled, grid: tuple[int, int, int], values: tuple[Any, ...])
     head = kernel.text.split(f".entry {kernel.name}(", 1)[1]
     arguments += [null()] * (head.split(")", 1)[0].count(".param") - len(arguments))  # scratch that is not used
     threads = int(head.split(".reqntid", 1)[1].split()[0].rstrip(","))
-    return Drawn(grid, (threads,), arguments, arrays, kernel.shared)
+    return DrawnLaunch(grid, (threads,), arguments, arrays, kernel.shared)
 
 
 def _flat(signature: dict[str, Any], values: tuple[Any, ...]) -> list[tuple[str, str, Any]]:
@@ -111,7 +111,7 @@ def _memory(name: str, value: Any, arrays: dict[str, Array], names: dict[int, st
     return pointer(names[storage.data_ptr()], value.data_ptr() - storage.data_ptr())
 
 
-def _emulate(kernel: Compiled, launch: Drawn) -> None:
+def _emulate(kernel: Compiled, launch: DrawnLaunch) -> None:
     module = Module(kernel.text, f"sm_{CHIP}", findings="report", max_seconds=None)
     arguments = [read(x, launch.arrays) for x in launch.arguments]
     module[kernel.name][launch.grid, launch.block, launch.shared](*arguments)

@@ -15,7 +15,17 @@ from collections.abc import Iterator
 from typing import Any
 
 from wmma_emu.arithmetic.model import DotModel
-from wmma_emu.arithmetic.table_rows import FP8, LIKE_DENSE, LITERATURE, SIM, Claim, Claims, aligned, rows, shapes_of
+from wmma_emu.arithmetic.table_entries import (
+    FP8,
+    LIKE_DENSE,
+    LITERATURE,
+    SIM,
+    Claim,
+    Claims,
+    aligned,
+    entries,
+    shapes_of,
+)
 from wmma_emu.evidence import Status
 from wmma_emu.instructions.table import INSTRUCTIONS
 from wmma_emu.instructions.tensor import TENSOR_KINDS
@@ -143,12 +153,12 @@ def _tensor() -> Iterator[DotModel]:
             yield from aligned(sparse, accumulator, families=_SPARSE_TENSOR, shapes=(f"k{2 * terms}",), **same)
     text = "PTX ISA 9.1: kind::i8 multiplies integers into 32-bit ones, .satfinite clamps"
     integers: Claims = {"sm_100": ("documented", text, "one clamp of the exact total: inferred from mma.sync")}
-    for row in (*rows(integers, arithmetic="integer", families=_DENSE_TENSOR, shapes=("k32",), inputs=("s8", "u8"),
+    for entry in (*entries(integers, arithmetic="integer", families=_DENSE_TENSOR, shapes=("k32",), inputs=("s8", "u8"),
                       accumulator="s32"),
-                *rows(integers, arithmetic="integer", families=_SPARSE_TENSOR, shapes=("k64",), inputs=("s8", "u8"),
+                *entries(integers, arithmetic="integer", families=_SPARSE_TENSOR, shapes=("k64",), inputs=("s8", "u8"),
                       accumulator="s32")):  # fmt: skip
-        if row.arch in TENSOR_KINDS["i8"].archs:
-            yield row
+        if entry.arch in TENSOR_KINDS["i8"].archs:
+            yield entry
 
 
 BLACKWELL: tuple[DotModel, ...] = (*_narrow_operands(), *_scaled_exponents(), *_scaled_groups(), *_tensor())

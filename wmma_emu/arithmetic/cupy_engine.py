@@ -27,7 +27,7 @@ _INSTALL = f"install the extra `gpu` ({how_to_install('gpu')}), or `gpu12` for a
 _PRODUCTS_OF_A_LAUNCH = 10**11
 """The multiply-adds between two reports of progress: a few tenths of a second."""
 
-_KNOWN = frozenset(row.parameters for row in MODELS)
+_KNOWN = frozenset(entry.parameters for entry in MODELS)
 
 _MOST_BLOCKS = 2**31 - 1
 _THREADS = 256

@@ -18,35 +18,35 @@ def accumulator_of(instruction: Instruction) -> str:
 @cache
 def _rows_for(instruction: Instruction, arch: str) -> tuple[DotModel, ...]:
     """Return every model for an instruction on a chip, including alternatives."""
-    rows = (row for row in MODELS if row.arch == arch and _serves(row, instruction))
+    rows = (entry for entry in MODELS if entry.arch == arch and _serves(entry, instruction))
     return tuple(_as_known(row, instruction) for row in rows)
 
 
-def _as_known(row: DotModel, instruction: Instruction) -> DotModel:
+def _as_known(entry: DotModel, instruction: Instruction) -> DotModel:
     """Return a model with the evidence for one of its instructions, which may be weaker than for others."""
-    evidence = row.evidence.of(instruction.mnemonic)
-    if evidence is row.evidence:
-        return row
-    return replace(row, evidence=evidence, note="" if row.status == "recorded" else row.note)
+    evidence = entry.evidence.of(instruction.mnemonic)
+    if evidence is entry.evidence:
+        return entry
+    return replace(entry, evidence=evidence, note="" if entry.status == "recorded" else entry.note)
 
 
-def _serves(row: DotModel, instruction: Instruction) -> bool:
-    if instruction.family not in row.families or instruction.a not in row.inputs:
+def _serves(entry: DotModel, instruction: Instruction) -> bool:
+    if instruction.family not in entry.families or instruction.a not in entry.inputs:
         return False
-    if row.b_inputs and instruction.b not in row.b_inputs:
+    if entry.b_inputs and instruction.b not in entry.b_inputs:
         return False
-    if instruction.shape not in row.shapes and f"k{instruction.k}" not in row.shapes:
+    if instruction.shape not in entry.shapes and f"k{instruction.k}" not in entry.shapes:
         return False
-    if bool(row.scaling) != bool(instruction.scale) or row.accumulator != accumulator_of(instruction):
+    if bool(entry.scaling) != bool(instruction.scale) or entry.accumulator != accumulator_of(instruction):
         return False
     # A group has one scale of A and one of B.
-    return not row.group_terms or instruction.terms // instruction.scale_vec % row.group_terms == 0
+    return not entry.group_terms or instruction.terms // instruction.scale_vec % entry.group_terms == 0
 
 
 @cache
 def models_for(instruction: Instruction, arch: str) -> tuple[DotModel, ...]:
     """Return the default models for an instruction on a chip: one per lowering, the newest first."""
-    return tuple(row for row in _rows_for(instruction, arch) if not row.name)
+    return tuple(entry for entry in _rows_for(instruction, arch) if not entry.name)
 
 
 @cache
@@ -60,7 +60,7 @@ def alternatives_for(instruction: Instruction, arch: str) -> tuple[DotModel, ...
     >>> [(row.name, row.fraction_bits) for row in alternatives_for(ins, "sm_120")][:3]
     [('F=34', 34), ('F=36', 36), ('F=37', 37)]
     """
-    return tuple(row for row in _rows_for(instruction, arch) if row.name)
+    return tuple(entry for entry in _rows_for(instruction, arch) if entry.name)
 
 
 def model_for(instruction: Instruction, arch: str, lowering: str | None = None, model: str | None = None) -> DotModel:
@@ -95,25 +95,26 @@ def model_for(instruction: Instruction, arch: str, lowering: str | None = None, 
         raise UnsupportedInstructionError(
             f"{instruction.mnemonic} is not legal on {arch}; it is on {', '.join(instruction.archs)}"
         )
-    rows = models_for(instruction, arch)
-    if not rows:
+    entries = models_for(instruction, arch)
+    if not entries:
         raise UnsupportedInstructionError(
-            f"the table of models has no row for {instruction.mnemonic} on {arch}; see 'Add a chip' in CONTRIBUTING.md"
+            f"the table of models has no entry for {instruction.mnemonic} on {arch}; "
+            "see 'Add a chip' in CONTRIBUTING.md"
         )
     if lowering is not None:
-        names = ", ".join(repr(row.lowering) for row in rows)
-        rows = tuple(row for row in rows if row.lowering == lowering)
-        if not rows:
+        names = ", ".join(repr(entry.lowering) for entry in entries)
+        entries = tuple(entry for entry in entries if entry.lowering == lowering)
+        if not entries:
             raise UnknownNameError(
                 f"{instruction.mnemonic} on {arch} has no lowering {shorten(lowering)}; it has {names}"
             )
     if model is None:
-        return rows[0]
-    named = [row for row in alternatives_for(instruction, arch) if row.lowering == rows[0].lowering]
-    for row in named:
-        if row.name == model:
-            return row
-    names = f"it has {', '.join(repr(row.name) for row in named)}" if named else "it has only one model"
+        return entries[0]
+    named = [entry for entry in alternatives_for(instruction, arch) if entry.lowering == entries[0].lowering]
+    for entry in named:
+        if entry.name == model:
+            return entry
+    names = f"it has {', '.join(repr(entry.name) for entry in named)}" if named else "it has only one model"
     raise UnknownNameError(
         f"{instruction.mnemonic} on {arch} has no model {shorten(model)}; {names}; omit model for the default"
     )

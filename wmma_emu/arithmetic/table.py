@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from wmma_emu.arithmetic.blackwell_table import BLACKWELL
 from wmma_emu.arithmetic.model import DotModel, DotProduct
-from wmma_emu.arithmetic.table_rows import (
+from wmma_emu.arithmetic.table_entries import (
     BOTH,
     DATA,
     FP8,
@@ -24,7 +24,7 @@ from wmma_emu.arithmetic.table_rows import (
     Claim,
     Claims,
     aligned,
-    rows,
+    entries,
     shapes_of,
 )
 from wmma_emu.chip_sets import chips_since
@@ -133,9 +133,9 @@ def _warpgroup() -> Iterator[DotModel]:
     for accumulator, output in (("f32", "e8m13"), ("f16", "f16")):
         yield from aligned(hopper, accumulator, output=output, families=_WARPGROUP, shapes=shapes_of(_WARPGROUP, *FP8),
                            inputs=FP8, terms_per_step=32, fraction_bits=13)  # fmt: skip
-    yield from rows(hopper, arithmetic="integer", families=_WARPGROUP, shapes=shapes_of(_WARPGROUP, "s8", "u8"),
+    yield from entries(hopper, arithmetic="integer", families=_WARPGROUP, shapes=shapes_of(_WARPGROUP, "s8", "u8"),
                     inputs=("s8", "u8"), accumulator="s32")  # fmt: skip
-    yield from rows(hopper, arithmetic="popcount", families=("wgmma",), shapes=shapes_of(("wgmma",), "b1"),
+    yield from entries(hopper, arithmetic="popcount", families=("wgmma",), shapes=shapes_of(("wgmma",), "b1"),
                     inputs=("b1",), accumulator="s32")  # fmt: skip
 
 
@@ -179,7 +179,7 @@ def _m8n8k4_after_turing() -> Iterator[DotModel]:
     evidence: Claims = {arch: ("inferred", _SOFTWARE, "") for arch in _AFTER_TURING}
     evidence["sm_90"] = ("measured", H200, "")
     for accumulator, terms, c_joins in (("f32", 4, "last_add"), ("f16", 2, "each_add")):
-        yield from rows(
+        yield from entries(
             evidence,
             arithmetic="fma_chain",
             families=("mma.sync",),
@@ -196,7 +196,7 @@ def _f64() -> Iterator[DotModel]:
     evidence: Claims = {arch: ("literature", SIM, "NaN rule inferred from sm_90") for arch in _AFTER_TURING}
     evidence["sm_90"] = ("measured", H200, "")
     shapes = shapes_of(BOTH, "f64")
-    yield from rows(evidence, arithmetic="fma_chain", families=BOTH, shapes=shapes, inputs=("f64",),
+    yield from entries(evidence, arithmetic="fma_chain", families=BOTH, shapes=shapes, inputs=("f64",),
                     accumulator="f64")  # fmt: skip
 
 
@@ -208,10 +208,10 @@ def _integers() -> Iterator[DotModel]:
     evidence["sm_90"] = ("measured", H200, "")
     formats = ("s8", "u8", "s4", "u4")
     shapes = tuple(dict.fromkeys((*shapes_of(("mma.sync", *SPARSE), *formats), *shapes_of(("wmma.mma",), *formats))))
-    yield from rows(evidence, arithmetic="integer", families=(*BOTH, *SPARSE), shapes=shapes,
+    yield from entries(evidence, arithmetic="integer", families=(*BOTH, *SPARSE), shapes=shapes,
                     inputs=formats, accumulator="s32")  # fmt: skip
     bits = {arch: row for arch, row in evidence.items() if arch != "sm_72"}
-    yield from rows(bits, arithmetic="popcount", families=BOTH, shapes=shapes_of(BOTH, "b1"),
+    yield from entries(bits, arithmetic="popcount", families=BOTH, shapes=shapes_of(BOTH, "b1"),
                     inputs=("b1",), accumulator="s32")  # fmt: skip
 
 

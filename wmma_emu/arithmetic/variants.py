@@ -49,7 +49,7 @@ def applied(model: DotModel, instruction: Instruction) -> DotProduct:
     problem = next(_problems(model, instruction), None)
     if problem is not None:
         raise OptionError(f"the model is not valid for {instruction.mnemonic}: {problem}")
-    if _is_row(model):
+    if _is_entry(model):
         model = replace(model, evidence=model.evidence.of(instruction.mnemonic))
     elif model.status != "probed":
         evidence = Evidence("altered", "no chip is known to compute so")
@@ -57,10 +57,11 @@ def applied(model: DotModel, instruction: Instruction) -> DotProduct:
     return DotProduct.of(model, instruction)
 
 
-def _is_row(model: DotModel) -> bool:
+def _is_entry(model: DotModel) -> bool:
     """Return whether a model is in the table, for any instruction."""
-    rows = (row for row in MODELS if (row.arch, row.families, row.inputs) == (model.arch, model.families, model.inputs))
-    return any(replace(row, evidence=model.evidence, note=model.note) == model for row in rows)
+    kind = (model.arch, model.families, model.inputs)
+    alike = (entry for entry in MODELS if (entry.arch, entry.families, entry.inputs) == kind)
+    return any(replace(entry, evidence=model.evidence, note=model.note) == model for entry in alike)
 
 
 _COUNTS = {

@@ -28,8 +28,8 @@ def _chips(current: str, before: Sequence[str]) -> list[Candidate]:
     from wmma_emu.instructions.arch import ARCHS
 
     return [
-        Candidate(word, row.generation if word == row.name else f"{row.name}, {row.generation}")
-        for row in ARCHS.values() for word in (row.name, *(x for x in row.products if " " not in x))
+        Candidate(word, entry.generation if word == entry.name else f"{entry.name}, {entry.generation}")
+        for entry in ARCHS.values() for word in (entry.name, *(x for x in entry.products if " " not in x))
     ]  # fmt: skip
 
 
@@ -38,7 +38,7 @@ def _instructions(current: str, before: Sequence[str]) -> list[Candidate]:
     from wmma_emu.instructions.table import INSTRUCTIONS
 
     start = current.casefold()
-    short = (row.short_mnemonic for row in INSTRUCTIONS.values())
+    short = (entry.short_mnemonic for entry in INSTRUCTIONS.values())
     names = [x for x in short if x.startswith(start)] or [x for x in INSTRUCTIONS if x.startswith(start)]
     if len(names) <= _MOST:
         return [Candidate(x) for x in names]
@@ -55,15 +55,15 @@ def _operands(current: str, before: Sequence[str]) -> list[Candidate]:
     from wmma_emu.instructions.spec import OPERANDS
 
     try:
-        row = lookup(before[0])
+        entry = lookup(before[0])
     except (WmmaEmuError, IndexError):
         return [Candidate(x.upper()) for x in OPERANDS]
-    named = [Candidate(x.upper(), getattr(row, x)) for x in OPERANDS if not (row.is_warpgroup and x == "b")]
-    scales = [Candidate(f"scale_{x}", row.scale) for x in ("a", "b")]
-    return [*named, *(scales if row.is_block_scaled else [])]
+    named = [Candidate(x.upper(), getattr(entry, x)) for x in OPERANDS if not (entry.is_warpgroup and x == "b")]
+    scales = [Candidate(f"scale_{x}", entry.scale) for x in ("a", "b")]
+    return [*named, *(scales if entry.is_block_scaled else [])]
 
 
-def _of_rows(words_of: Callable[[Any], tuple[str, ...]], *more: str) -> WordSource:
+def _of_entries(words_of: Callable[[Any], tuple[str, ...]], *more: str) -> WordSource:
     """Return a function that lists words of the instructions, each once."""
 
     def list_them(current: str, before: Sequence[str]) -> list[Candidate]:
@@ -107,9 +107,9 @@ def _fixed(words: Iterable[str]) -> WordSource:
     return lambda current, before: [Candidate(x) for x in words]
 
 
-_types = _of_rows(lambda row: (row.a, row.b, row.d))
-_shapes = _of_rows(lambda row: (f"m{row.m}nNk{row.k}" if row.is_warpgroup else row.shape,))
-_families = _of_rows(lambda row: (row.family,), "wmma", "sparse")
+_types = _of_entries(lambda entry: (entry.a, entry.b, entry.d))
+_shapes = _of_entries(lambda entry: (f"m{entry.m}nNk{entry.k}" if entry.is_warpgroup else entry.shape,))
+_families = _of_entries(lambda entry: (entry.family,), "wmma", "sparse")
 
 KINDS: dict[str, WordSource] = {
     "chip": _chips,

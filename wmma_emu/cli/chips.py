@@ -44,19 +44,19 @@ def _named(words: list[str]) -> list[Arch]:
 
 
 def _rows(chip: Arch) -> list[Instruction]:
-    return [row for row in INSTRUCTIONS.values() if chip.name in row.archs]
+    return [entry for entry in INSTRUCTIONS.values() if chip.name in entry.archs]
 
 
 def _families(chip: Arch) -> dict[str, int]:
     """Count the instructions of each family; instructions of tensor memory are made by rules, and not counted."""
-    counts: dict[str, int] = Counter(row.family for row in _rows(chip))
+    counts: dict[str, int] = Counter(entry.family for entry in _rows(chip))
     if any(chip.name in kind.archs for kind in TENSOR_KINDS.values()):
         counts[_TENSOR] = 0
     return counts
 
 
-def _formats(rows: Iterable[Instruction]) -> list[str]:
-    return list(dict.fromkeys(x for row in rows for x in (row.a, row.b)))
+def _formats(entries: Iterable[Instruction]) -> list[str]:
+    return list(dict.fromkeys(x for entry in entries for x in (entry.a, entry.b)))
 
 
 def _formats_of(chip: Arch) -> list[str]:
@@ -65,7 +65,7 @@ def _formats_of(chip: Arch) -> list[str]:
 
 
 def _scaled(chip: Arch) -> list[str]:
-    rows = _formats(row for row in _rows(chip) if row.is_block_scaled)
+    rows = _formats(entry for entry in _rows(chip) if entry.is_block_scaled)
     kinds = (x for x in TENSOR_KINDS.values() if chip.name in x.archs and x.is_block_scaled)
     return list(dict.fromkeys((*rows, *(x for kind in kinds for x in kind.operands))))
 
@@ -111,9 +111,9 @@ def show_chip(chip: Arch, terminal: Terminal) -> None:
     terminal.text(f"wmma-emu list {chip.name} lists its instructions, with how well the arithmetic of each is known.")
 
 
-def _count(chip: Arch, family: str, count: int, rows: list[Instruction]) -> str:
+def _count(chip: Arch, family: str, count: int, entries: list[Instruction]) -> str:
     if family == _TENSOR:
         kinds = ", ".join(x for x, kind in TENSOR_KINDS.items() if chip.name in kind.archs)
         return f"kinds {kinds}; operands in tensor memory; wmma_emu.tcgen05 executes them"
-    own = [row for row in rows if row.family == family]
+    own = [entry for entry in entries if entry.family == family]
     return f"{count} instruction{'s' * (count > 1)}: {' '.join(_formats(own))}"

@@ -68,11 +68,11 @@ def compare_chips(names: Sequence[str], output: str, terminal: Terminal) -> None
 
 def _only(chips: Sequence[Arch]) -> list[tuple[str, str, str, int]]:
     counts: dict[tuple[str, str], dict[str, int]] = {}
-    for row in INSTRUCTIONS.values():
-        having = [x.name for x in chips if x.name in row.archs]
+    for entry in INSTRUCTIONS.values():
+        having = [x.name for x in chips if x.name in entry.archs]
         if having and len(having) < len(chips):
-            formats = counts.setdefault((" ".join(having), row.family), {})
-            name = row.a if row.a == row.b else f"{row.a} x {row.b}"
+            formats = counts.setdefault((" ".join(having), entry.family), {})
+            name = entry.a if entry.a == entry.b else f"{entry.a} x {entry.b}"
             formats[name] = formats.get(name, 0) + 1
     return [(*key, _few(list(formats)), sum(formats.values())) for key, formats in counts.items()]
 
@@ -81,13 +81,13 @@ def _differences(chips: Sequence[Arch]) -> list[_Difference]:
     """Find the instructions of all chips whose models differ, grouped by family and format."""
     found: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}
     for group in grouped(x for x in INSTRUCTIONS.values() if all(y.name in x.archs for y in chips)):
-        row = group[0]
-        models = [next(iter(models_for(row, x.name)), None) for x in chips]
+        entry = group[0]
+        models = [next(iter(models_for(entry, x.name)), None) for x in chips]
         if len({None if x is None else x.parameters for x in models}) > 1:
             texts = tuple("not modelled" if x is None else summary(x) for x in models)
-            name = row.a if row.a == row.b else f"{row.a} x {row.b}"
-            shape = f"m{row.m}nNk{row.k}" if row.is_warpgroup else row.shape
-            found.setdefault((row.family, name, texts), []).append(shape)
+            name = entry.a if entry.a == entry.b else f"{entry.a} x {entry.b}"
+            shape = f"m{entry.m}nNk{entry.k}" if entry.is_warpgroup else entry.shape
+            found.setdefault((entry.family, name, texts), []).append(shape)
     joined: dict[tuple[str, tuple[str, ...]], dict[str, dict[str, None]]] = {}
     for (family, name, texts), shapes in found.items():
         joined.setdefault((family, texts), {}).setdefault(name, {}).update(dict.fromkeys(shapes))
@@ -107,9 +107,9 @@ def _differing_layouts(chips: Sequence[Arch]) -> list[str]:
     """List the families, shapes and formats whose register layout differs between the chips."""
     first, *others = chips
     found: dict[str, None] = {}
-    for row in INSTRUCTIONS.values():
-        if row.is_warpgroup or not all(x.name in row.archs for x in chips):
+    for entry in INSTRUCTIONS.values():
+        if entry.is_warpgroup or not all(x.name in entry.archs for x in chips):
             continue
-        if any(layout_for(row, x, first) != layout_for(row, x, y) for x in OPERANDS for y in others):
-            found.setdefault(f"{row.family} {row.shape} of {row.a}")
+        if any(layout_for(entry, x, first) != layout_for(entry, x, y) for x in OPERANDS for y in others):
+            found.setdefault(f"{entry.family} {entry.shape} of {entry.a}")
     return list(found)

@@ -50,13 +50,13 @@ def _page(kind: str, terminal: Terminal) -> None:
     from wmma_emu.ptx.examples import FIRST_LINE, fix_of, shown_source  # imported late: the list needs no kernel
     from wmma_emu.ptx.launch.silencing_comments import comment_of
 
-    row = KINDS[kind]
+    entry = KINDS[kind]
     terminal.line(Styled(kind, "title"))
     fields = [
-        ("means", row.says),
-        ("severity", f"{row.severity}: {row.reason}"),
-        ("check", row.check or "always"),
-        ("", CHECKS[row.check] if row.check else "it ends the launch"),
+        ("means", entry.says),
+        ("severity", f"{entry.severity}: {entry.reason}"),
+        ("check", entry.check or "always"),
+        ("", CHECKS[entry.check] if entry.check else "it ends the launch"),
     ]
     terminal.fields([*fields, *([("page", address_of(kind))] if address_of(kind) else [])])
     _heading("A bug", terminal)
@@ -64,14 +64,14 @@ def _page(kind: str, terminal: Terminal) -> None:
     _heading("Its report", terminal)
     _report(kind, terminal)
     _heading("How to fix it", terminal)
-    terminal.text(_plain(row.fix))
+    terminal.text(_plain(entry.fix))
     _code((f"   {x.sign}  {x.text}" for x in fix_of(kind)), terminal)
     _heading("When it may be silenced", terminal)
-    terminal.text(_plain(row.silence))
-    if row.may_be_silenced:
+    terminal.text(_plain(entry.silence))
+    if entry.may_be_silenced:
         _code([f"      {comment_of(kind, 'the reason')}"], terminal)
     _heading("What compute-sanitizer says", terminal)
-    terminal.text(_plain(row.sanitizer))
+    terminal.text(_plain(entry.sanitizer))
     terminal.text(f"Seen with {SANITIZER}.")
 
 

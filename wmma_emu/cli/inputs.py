@@ -32,15 +32,15 @@ class Inputs(NamedTuple):
 
 def read_inputs(arguments: Namespace, chip: Arch) -> Inputs:
     """Read A, B and C in the formats that options, files or the instruction name."""
-    row = None if arguments.instr in (None, BASELINE) else one_instruction([arguments.instr], chip).instruction
-    if row is not None:
-        arguments.instr = row.mnemonic
+    entry = None if arguments.instr in (None, BASELINE) else one_instruction([arguments.instr], chip).instruction
+    if entry is not None:
+        arguments.instr = entry.mnemonic
     operands = ("f32", *(name for x in INSTRUCTIONS.values() for name in (x.a, x.b)))
     a_format = check_choice("--a-format", arguments.a_format, operands)
     b_format = check_choice("--b-format", arguments.b_format, operands)
     anything_goes = arguments.instr is not None
-    a = _operand(arguments.a, "--a-format", a_format, row.a if row else "", anything_goes)
-    b = _operand(arguments.b, "--b-format", b_format, row.b if row else "", anything_goes)
+    a = _operand(arguments.a, "--a-format", a_format, entry.a if entry else "", anything_goes)
+    b = _operand(arguments.b, "--b-format", b_format, entry.b if entry else "", anything_goes)
     c = None if arguments.c is None else _operand(arguments.c, "", None, "", True)
     scale_a, scale_b = (_scale(getattr(arguments, x, None)) for x in ("scale_a", "scale_b"))
     return Inputs(a, b, c, a_format, b_format, scale_a, scale_b)

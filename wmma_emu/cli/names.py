@@ -31,7 +31,7 @@ _TENSOR_NAMES = (
 class Named(NamedTuple):
     """The instructions that words name, with the chip and the operand if the words name these."""
 
-    rows: tuple[Instruction, ...]
+    entries: tuple[Instruction, ...]
     chip: Arch | None = None
     operand: str | None = None
     likeliest: bool = False
@@ -46,9 +46,9 @@ def named(words: Sequence[str], arch: str | Arch | None = None) -> Named:
 
     Examples
     --------
-    >>> print(*named(["m16n8k16.f32.f16.f16.f32"]).rows)
+    >>> print(*named(["m16n8k16.f32.f16.f16.f32"]).entries)
     mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32
-    >>> len(named(["m16n8k16"]).rows), len(named(["dense m16n8k16 bf16", "h100"]).rows)
+    >>> len(named(["m16n8k16"]).entries), len(named(["dense m16n8k16 bf16", "h100"]).entries)
     (32, 1)
     """
     chip = None if arch is None else arch_of(arch)
@@ -70,7 +70,7 @@ def named(words: Sequence[str], arch: str | Arch | None = None) -> Named:
     query = query_of(words)
     chip = chip or query.chip
     try:
-        rows = _with_rest(query, chip, text)
+        entries = _with_rest(query, chip, text)
     except UnsupportedInstructionError:
         for word in query.rest:
             if why := why_not(word.casefold()):
@@ -80,12 +80,12 @@ def named(words: Sequence[str], arch: str | Arch | None = None) -> Named:
                 f"{strange[:80]!r} names no instruction, chip, format or shape{_near(strange)}"
             ) from None
         raise
-    if not rows:
-        elsewhere = {arch for row in (_with_rest(query, None, text) if chip else ()) for arch in row.archs}
+    if not entries:
+        elsewhere = {arch for entry in (_with_rest(query, None, text) if chip else ()) for arch in entry.archs}
         fix = first_chip([x for x in ARCHS if x in elsewhere], ARCHS) if elsewhere else "remove a word"
         where = f" on {chip} ({chip.generation})" if chip else ""
         raise UsageError(f"no instruction{where} matches all words of {text[:80]!r}; {fix}")
-    return Named(rows, chip)
+    return Named(entries, chip)
 
 
 _LEGAL = (
@@ -129,13 +129,13 @@ def _only_chip(found: "Meaning") -> Arch | None:
 
 def _with_rest(query: Query, chip: Arch | None, text: str) -> tuple[Instruction, ...]:
     """Select the instructions that match the words other than family and chip."""
-    rows = tuple(x for x in query.rows if chip is None or chip.name in x.archs)
+    entries = tuple(x for x in query.entries if chip is None or chip.name in x.archs)
     if not query.rest:
         if query.chip is None and not query.is_narrowed:
             raise UnsupportedInstructionError(f"{text[:80]!r} does not name an instruction")
-        return rows
+        return entries
     found = _meant(" ".join(query.rest), chip)
-    return tuple(x for x in found if x.is_tensor or x in rows) if query.is_narrowed else found
+    return tuple(x for x in found if x.is_tensor or x in entries) if query.is_narrowed else found
 
 
 class OneInstruction(NamedTuple):
@@ -155,14 +155,14 @@ def one_instruction(words: Sequence[str], arch: str | Arch | None = None) -> One
     mma.sync.aligned.m16n8k8.row.col.f32.bf16.bf16.f32
     """
     found = named(words, arch)
-    if len(found.rows) == 1 or found.likeliest:
-        return OneInstruction(found.rows[0], found.chip, found.operand)
-    raise SeveralError("\n".join(_choice(" ".join(words), found.rows)))
+    if len(found.entries) == 1 or found.likeliest:
+        return OneInstruction(found.entries[0], found.chip, found.operand)
+    raise SeveralError("\n".join(_choice(" ".join(words), found.entries)))
 
 
-def chip_for(row: Instruction, chip: Arch | None) -> Arch:
+def chip_for(entry: Instruction, chip: Arch | None) -> Arch:
     """Return the named chip, else the default chip if it supports the instruction, else the first that does."""
-    return chip or usual_chip(row.archs)
+    return chip or usual_chip(entry.archs)
 
 
 def _meant(text: str, chip: Arch | None) -> tuple[Instruction, ...]:
@@ -178,20 +178,20 @@ def _meant(text: str, chip: Arch | None) -> tuple[Instruction, ...]:
         ) from None
 
 
-def grouped(rows: Iterable[Instruction]) -> list[tuple[Instruction, ...]]:
+def grouped(entries: Iterable[Instruction]) -> list[tuple[Instruction, ...]]:
     """Group the instructions of `wgmma` that differ only in n; every other instruction is its own group."""
     groups: dict[object, list[Instruction]] = {}
-    for row in rows:
-        alike = (row.family, row.m, row.k, row.types, row.modifiers) if row.is_warpgroup else row
-        groups.setdefault(alike, []).append(row)
+    for entry in entries:
+        alike = (entry.family, entry.m, entry.k, entry.types, entry.modifiers) if entry.is_warpgroup else entry
+        groups.setdefault(alike, []).append(entry)
     return [tuple(group) for group in groups.values()]
 
 
-def _choice(text: str, rows: Sequence[Instruction]) -> list[str]:
+def _choice(text: str, entries: Sequence[Instruction]) -> list[str]:
     """List the matching instructions, so that the user can name one; one line of `wgmma` covers every n."""
-    groups = grouped(rows)
+    groups = grouped(entries)
     lines = [
-        f"{text[:80]!r} matches {len(rows)} instructions; name one, or add words (a format, a shape, a chip); "
+        f"{text[:80]!r} matches {len(entries)} instructions; name one, or add words (a format, a shape, a chip); "
         f"wmma-emu list {text[:80]} lists them all:"
     ]
     lines += [f"    {group[0].short_mnemonic}{f' and {len(group) - 1} with another n' if len(group) > 1 else ''}"

@@ -98,21 +98,21 @@ class Selection(NamedTuple):
         terminal.line()
 
     def _scales(self) -> list[tuple[str, str]]:
-        row = self.instruction
-        if not row.is_block_scaled or self.operand not in SCALED:
+        entry = self.instruction
+        if not entry.is_block_scaled or self.operand not in SCALED:
             return []
         along = "columns in each row" if self.operand == "a" else "rows in each column"
-        return [("scales", f"{row.scale}, one for {row.scale_block} {along}: --operand scale_{self.operand}")]
+        return [("scales", f"{entry.scale}, one for {entry.scale_block} {along}: --operand scale_{self.operand}")]
 
     def _matrix(self) -> str:
-        row = self.instruction
-        stored = {"a": f", {row.a_layout}", "b": f", {row.b_layout}"}.get(self.operand, "")
-        if row.is_warpgroup:
+        entry = self.instruction
+        stored = {"a": f", {entry.a_layout}", "b": f", {entry.b_layout}"}.get(self.operand, "")
+        if entry.is_warpgroup:
             stored = ", read from registers" if self.operand == "a" else ""
         shape = " x ".join(str(x) for x in self.layout.matrix_shape)
         several = "independent products x " if self.layout.num_matrices > 1 else ""
-        axes = "m x k/2, packed" if row.is_sparse and self.operand == "a" else _AXES[self.operand]
-        return f"{shape} ({several}{axes}) {row.format(self.operand)}{stored}"
+        axes = "m x k/2, packed" if entry.is_sparse and self.operand == "a" else _AXES[self.operand]
+        return f"{shape} ({several}{axes}) {entry.format(self.operand)}{stored}"
 
     def _a_lane(self) -> str:
         layout = self.layout

@@ -53,18 +53,18 @@ def _read(path: str) -> NDArray[Any]:
 
 
 def _show(arguments: Namespace, array: NDArray[Any], found: BlockScaled, terminal: Terminal) -> None:
-    row = found.block_format
+    entry = found.block_format
     terminal.fields([
         ("array", f"{arguments.x}: {sizes_of(array)} {array.dtype}"),
-        ("format", f"{row.name}: {row.block} elements of {row.element} share a scale of {row.scale}"),
+        ("format", f"{entry.name}: {entry.block} elements of {entry.element} share a scale of {entry.scale}"),
         ("elements", f"{_where(arguments.output, '-o Q.npy')}: {sizes_of(found.element_bits)} bytes"),
         ("scales", f"{_where(arguments.scales, '--scales S.npy')}: {sizes_of(found.scale_bits)} bytes"),
-        *([("tensor scale", f"{found.tensor_scale}")] if row.has_tensor_scale else []),
+        *([("tensor scale", f"{found.tensor_scale}")] if entry.has_tensor_scale else []),
         *_errors(array, found),
         ("sha256", f"{digest_of(found.element_bits)} of the elements"),
         ("", f"{digest_of(found.scale_bits)} of the scales"),
     ], indent=0)  # fmt: skip
-    for name, bits, fmt in (("elements", found.element_bits, row.element), ("scales", found.scale_bits, row.scale)):
+    for name, bits, fmt in (("elements", found.element_bits, entry.element), ("scales", found.scale_bits, entry.scale)):
         if bits.size and not arguments.output:
             terminal.line()
             values = bits.view(np.int8) if fmt.kind == "integer" and fmt.signed else bits.view(dtype_of(fmt.name))

@@ -21,13 +21,13 @@ class Query(NamedTuple):
     """The chip, and the instructions of the families and shapes, that words name; and the remaining words."""
 
     chip: Arch | None
-    rows: tuple[Instruction, ...]
+    entries: tuple[Instruction, ...]
     rest: tuple[str, ...]
 
     @property
     def is_narrowed(self) -> bool:
         """Whether the words include a family or a shape."""
-        return len(self.rows) < len(INSTRUCTIONS)
+        return len(self.entries) < len(INSTRUCTIONS)
 
 
 def query_of(words: Iterable[str]) -> Query:
@@ -36,28 +36,28 @@ def query_of(words: Iterable[str]) -> Query:
     Examples
     --------
     >>> found = query_of(["wgmma", "fp8", "rtx", "4090"])
-    >>> found.chip.name, {x.family for x in found.rows} == {"wgmma", "wgmma.sp"}, found.rest
+    >>> found.chip.name, {x.family for x in found.entries} == {"wgmma", "wgmma.sp"}, found.rest
     ('sm_89', True, ('fp8',))
-    >>> {x.k for x in query_of(["m64nNk16"]).rows}
+    >>> {x.k for x in query_of(["m64nNk16"]).entries}
     {16}
     """
     left = " ".join(words).replace(",", " ").split()
     chip: Arch | None = None
     rest: list[str] = []
-    rows = tuple(INSTRUCTIONS.values())
+    entries = tuple(INSTRUCTIONS.values())
     while left:
         count = next((i for i in range(min(_MOST_WORDS, len(left)), 0, -1) if chip_named(left[:i]) is not None), 0)
         word = left[0].casefold()
         if count:
             chip = chip_named(left[:count])
         elif families := set(families_called(word)).intersection(_families()):
-            rows = tuple(x for x in rows if x.family in families)
+            entries = tuple(x for x in entries if x.family in families)
         elif _ANY_N.fullmatch(word):
-            rows = tuple(x for x in rows if x.is_warpgroup and word == f"m{x.m}nnk{x.k}")
+            entries = tuple(x for x in entries if x.is_warpgroup and word == f"m{x.m}nnk{x.k}")
         else:
             rest.append(left[0])
         del left[: count or 1]
-    return Query(chip, rows, tuple(rest))
+    return Query(chip, entries, tuple(rest))
 
 
 def chip_named(words: Sequence[str]) -> Arch | None:
@@ -76,7 +76,7 @@ def chip_named(words: Sequence[str]) -> Arch | None:
 
 @cache
 def _families() -> tuple[str, ...]:
-    return tuple(dict.fromkeys(row.family for row in INSTRUCTIONS.values()))
+    return tuple(dict.fromkeys(entry.family for entry in INSTRUCTIONS.values()))
 
 
 def families_of(given: str) -> list[str]:
@@ -113,8 +113,8 @@ def shape_of(text: str) -> str:
 @cache
 def _operand_types() -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the formats of A and B, and the formats that only C and D have."""
-    multiplied = dict.fromkeys(name for row in INSTRUCTIONS.values() for name in (row.a, row.b))
-    summed = dict.fromkeys(name for row in INSTRUCTIONS.values() for name in (row.c, row.d) if name not in multiplied)
+    multiplied = dict.fromkeys(name for entry in INSTRUCTIONS.values() for name in (entry.a, entry.b))
+    summed = dict.fromkeys(x for entry in INSTRUCTIONS.values() for x in (entry.c, entry.d) if x not in multiplied)
     return tuple(multiplied), tuple(summed)
 
 
@@ -132,7 +132,7 @@ def types_of(given: str) -> tuple[str, ...]:
     return tuple(x for x in formats_called(given.strip()) if x in every)
 
 
-def with_type(row: Instruction, types: Sequence[str]) -> bool:
+def with_type(entry: Instruction, types: Sequence[str]) -> bool:
     """Return whether A or B has one of the formats, or C or D if the format is only accumulated."""
     multiplied, _ = _operand_types()
-    return any(x in ((row.a, row.b) if x in multiplied else (row.c, row.d)) for x in types)
+    return any(x in ((entry.a, entry.b) if x in multiplied else (entry.c, entry.d)) for x in types)

@@ -47,21 +47,21 @@ def scales_of(asked: OperandRequest, arguments: Namespace) -> Scaled | None:
 
 def run_scales(arguments: Namespace, asked: OperandRequest, operand: Scaled, terminal: Terminal) -> None:
     """Show the positions of block scales: of all, or of those that a row and a column, or a lane, select."""
-    row, chip = asked.instruction, asked.chip
-    legal = scale_selectors_of(row, operand)
+    entry, chip = asked.instruction, asked.chip
+    legal = scale_selectors_of(entry, operand)
     output = _format(arguments)
-    byte_id = _selector("--byte-id", arguments.byte_id, legal.byte_ids, row)
-    thread_id = _selector("--thread-id", arguments.thread_id, legal.thread_ids, row)
-    found = scale_map(row, operand, byte_id, thread_id)
+    byte_id = _selector("--byte-id", arguments.byte_id, legal.byte_ids, entry)
+    thread_id = _selector("--thread-id", arguments.thread_id, legal.thread_ids, entry)
+    found = scale_map(entry, operand, byte_id, thread_id)
     positions = list(_chosen(arguments, found, f"scale_{operand}"))
-    records = [_record(row, operand, x) for x in positions]
+    records = [_record(entry, operand, x) for x in positions]
     with writing(arguments, POSITION_FORMATS, "scales.csv", terminal) as out:
         if output == "table":
-            _write_head(row, operand, chip, found, (byte_id, thread_id), out)
+            _write_head(entry, operand, chip, found, (byte_id, thread_id), out)
         if output in ("csv", "json"):
-            write_records(records, output, out, list(_record(row, operand, _ScalePosition(0, 0, 0, 0))))
+            write_records(records, output, out, list(_record(entry, operand, _ScalePosition(0, 0, 0, 0))))
         elif positions or output == "markdown":
-            write_table(_COLUMNS, [_cells(x, row.scale_block) for x in records], output, out)
+            write_table(_COLUMNS, [_cells(x, entry.scale_block) for x in records], output, out)
         else:
             out.line("The instruction does not read this register.")
 
@@ -77,13 +77,13 @@ def _format(arguments: Namespace) -> str:
     return format_of(arguments.format, arguments.output, POSITION_FORMATS)
 
 
-def _selector(option: str, given: str | None, legal: tuple[int, ...], row: Instruction) -> int:
+def _selector(option: str, given: str | None, legal: tuple[int, ...], entry: Instruction) -> int:
     if given is None:
         return legal[0]
     names = [str(x) for x in legal]
     if given.strip() not in names:
         raise UsageError(
-            f"{option} {given[:80]!r} is not one of {', '.join(names)}, which {row.short_mnemonic} accepts"
+            f"{option} {given[:80]!r} is not one of {', '.join(names)}, which {entry.short_mnemonic} accepts"
         )
     return int(given)
 
@@ -107,20 +107,20 @@ def _chosen(arguments: Namespace, found: ScaleMap, name: str) -> Iterator[_Scale
 
 
 def _write_head(
-    row: Instruction, operand: Scaled, chip: Arch, found: ScaleMap, selectors: tuple[int, int], terminal: Terminal
+    entry: Instruction, operand: Scaled, chip: Arch, found: ScaleMap, selectors: tuple[int, int], terminal: Terminal
 ) -> None:
-    legal = scale_selectors_of(row, operand)
+    legal = scale_selectors_of(entry, operand)
     shape = " x ".join(map(str, found.matrix_shape))
     axes = "m x scales of a row" if operand == "a" else "scales of a column x n"
-    others = [x for x in row.archs if x != chip.name]
+    others = [x for x in entry.archs if x != chip.name]
     said = zip(("byte-id", "thread-id"), selectors, legal, strict=True)
     texts = [f"{name} {value} (legal: {', '.join(map(str, values))})" for name, value, values in said]
-    shared = f"{row.scale_block} columns of a row" if operand == "a" else f"{row.scale_block} rows of a column"
-    if row.is_sparse:
+    shared = f"{entry.scale_block} columns of a row" if operand == "a" else f"{entry.scale_block} rows of a column"
+    if entry.is_sparse:
         shared += " (k includes the columns that a sparse A omits)"
-    terminal.line(Styled(f"scale_{operand} of {row.mnemonic}", "title"))
+    terminal.line(Styled(f"scale_{operand} of {entry.mnemonic}", "title"))
     terminal.fields([
-        ("matrix", f"{shape} ({axes}) {row.scale}; each applies to {shared}"),
+        ("matrix", f"{shape} ({axes}) {entry.scale}; each applies to {shared}"),
         ("chip", f"{chip} ({chip.generation})" + (f"; the same on {' '.join(others)}" if others else "")),
         ("selectors", "; ".join(texts)),
         ("a lane", "a register of 32 bits; lanes and bytes that are not listed are not read"),
@@ -134,10 +134,10 @@ def _cells(record: dict[str, int], block: int) -> list[str]:
     return [str(record["lane"]), bits, str(record["row"]), str(record["col"]), span(record["k_first"], block)]
 
 
-def _record(row: Instruction, operand: Scaled, position: _ScalePosition) -> dict[str, int]:
+def _record(entry: Instruction, operand: Scaled, position: _ScalePosition) -> dict[str, int]:
     block = position.col if operand == "a" else position.row
-    first = block * row.scale_block
+    first = block * entry.scale_block
     return {
         "lane": position.lane, "register": 0, "bit_low": 8 * position.byte, "bit_high": 8 * position.byte + 7,
-        "row": position.row, "col": position.col, "k_first": first, "k_last": first + row.scale_block - 1,
+        "row": position.row, "col": position.col, "k_first": first, "k_last": first + entry.scale_block - 1,
     }  # fmt: skip

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from wmma_emu.arithmetic import DotModel, model_for
 from wmma_emu.arithmetic.lookup import alternatives_for
 from wmma_emu.cli.choices import TEXT
-from wmma_emu.cli.listing import write_rows
+from wmma_emu.cli.listing import write_entries
 from wmma_emu.cli.names import named
 from wmma_emu.cli.output import writing
 from wmma_emu.cli.query import chip_named
@@ -43,118 +43,119 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
             show_chip(chip, out)
             return
         found = named(arguments.words, only)
-        if len(found.rows) == 1:
-            _show(found.rows[0], found.chip, out)
+        if len(found.entries) == 1:
+            _show(found.entries[0], found.chip, out)
             return
         if found.note:
             out.text(found.note)
             out.line()
-        write_rows(found.rows, found.chip, "table", out)
+        write_entries(found.entries, found.chip, "table", out)
         out.text("wmma-emu show describes a single instruction: add a format, a shape or a chip, or name it.")
 
 
-def _show(row: Instruction, only: Arch | None, terminal: Terminal) -> None:
-    chips = [ARCHS[name] for name in row.archs if only is None or name == only.name]
-    terminal.line(Styled(row.mnemonic, "title"))
+def _show(entry: Instruction, only: Arch | None, terminal: Terminal) -> None:
+    chips = [ARCHS[name] for name in entry.archs if only is None or name == only.name]
+    terminal.line(Styled(entry.mnemonic, "title"))
     terminal.fields(
         [
-            ("in short", row.short_mnemonic),
-            ("chips", " ".join(row.archs)),
-            ("known from", f"{row.source} ({row.status})"),
+            ("in short", entry.short_mnemonic),
+            ("chips", " ".join(entry.archs)),
+            ("known from", f"{entry.source} ({entry.status})"),
         ]
     )
     terminal.line()
-    if row.is_tensor:
-        _tensor(row, chips, terminal)
+    if entry.is_tensor:
+        _tensor(entry, chips, terminal)
         return
-    _operands(row, chips[0], terminal)
-    if row.is_sparse:
+    _operands(entry, chips[0], terminal)
+    if entry.is_sparse:
         terminal.line()
-        terminal.fields(_metadata(row))
-    if row.is_block_scaled:
+        terminal.fields(_metadata(entry))
+    if entry.is_block_scaled:
         terminal.line()
-        terminal.fields(_scales(row))
+        terminal.fields(_scales(entry))
     computed: dict[tuple[object, ...], str] = {}
     for chip in chips:
-        for lowering in lowerings(row, chip):
+        for lowering in lowerings(entry, chip):
             terminal.line()
-            _chip(row, chip, lowering, computed, terminal)
+            _chip(entry, chip, lowering, computed, terminal)
 
 
-def _tensor(row: Instruction, chips: Sequence[Arch], terminal: Terminal) -> None:
-    pairs = [(x.upper(), f"{row.matrix_shape(x)[0]} x {row.matrix_shape(x)[1]} {row.format(x)}") for x in OPERANDS[:2]]
-    pairs += [("D", f"{row.m} x {row.n} {row.d}, in tensor memory; C is its previous contents")]
-    if row.is_block_scaled:
-        pairs += [("block scales", f"{row.scale}: one for {row.scale_block} k, in tensor memory")]
+def _tensor(entry: Instruction, chips: Sequence[Arch], terminal: Terminal) -> None:
+    shapes = {x: entry.matrix_shape(x) for x in OPERANDS[:2]}
+    pairs = [(x.upper(), f"{rows} x {cols} {entry.format(x)}") for x, (rows, cols) in shapes.items()]
+    pairs += [("D", f"{entry.m} x {entry.n} {entry.d}, in tensor memory; C is its previous contents")]
+    if entry.is_block_scaled:
+        pairs += [("block scales", f"{entry.scale}: one for {entry.scale_block} k, in tensor memory")]
     terminal.fields([*pairs, ("where", "wmma_emu.tcgen05 documents where each element is, and executes it")])
     for chip in chips:
-        model = model_for(row, chip.name)
+        model = model_for(entry, chip.name)
         terminal.line()
         terminal.line(Styled(f"{chip} ({chip.generation})", "title"), ": ", Styled(model.status, model.status))
         fields = [("computes", model.describe()), ("parameters", _parameters(model)), ("known from", model.source),
-                  ("note", model.note), ("other models", _alternatives(row, chip, model))]  # fmt: skip
+                  ("note", model.note), ("other models", _alternatives(entry, chip, model))]  # fmt: skip
         terminal.fields([(label, text) for label, text in fields if text])
 
 
-def _operands(row: Instruction, chip: Arch, terminal: Terminal) -> None:
+def _operands(entry: Instruction, chip: Arch, terminal: Terminal) -> None:
     headings = ("operand", "format", "matrix", "layout", "registers a lane", "elements a lane")
     cells = []
     for operand in OPERANDS:
-        stored = "-" if row.is_warpgroup else {"a": row.a_layout, "b": row.b_layout}.get(operand, "-")
-        if row.is_warpgroup and operand == "b":
-            matrix = " x ".join(map(str, row.matrix_shape(operand)))
-            cells.append([operand.upper(), row.format(operand).name, matrix, stored, "in shared memory", "-"])
+        stored = "-" if entry.is_warpgroup else {"a": entry.a_layout, "b": entry.b_layout}.get(operand, "-")
+        if entry.is_warpgroup and operand == "b":
+            matrix = " x ".join(map(str, entry.matrix_shape(operand)))
+            cells.append([operand.upper(), entry.format(operand).name, matrix, stored, "in shared memory", "-"])
             continue
-        layout = layout_for(row, operand, chip)
+        layout = layout_for(entry, operand, chip)
         copies = "" if layout.is_bijection else f" (each element {layout.multiplicity} times)"
         matrix = " x ".join(str(x) for x in layout.matrix_shape)
-        matrix += f" of {row.m} x {row.k}" if row.is_sparse and operand == "a" else ""
+        matrix += f" of {entry.m} x {entry.k}" if entry.is_sparse and operand == "a" else ""
         registers = f"{layout.num_registers} of {layout.register_bits} bits"
         elements = f"{layout.num_elements}{copies}"
-        cells.append([operand.upper(), row.format(operand).name, matrix, stored, registers, elements])
+        cells.append([operand.upper(), entry.format(operand).name, matrix, stored, registers, elements])
     for line in table_lines([Column(x) for x in headings], cells, None):
         terminal.line("  ", *line)
-    if values := _values(row):
+    if values := _values(entry):
         terminal.line(f"  {values}")
-    if row.is_warpgroup:
+    if entry.is_warpgroup:
         terminal.line("  Four warps together hold A, C and D; A may be read from shared memory instead.")
 
 
-def _metadata(row: Instruction) -> list[tuple[str, str]]:
-    pattern = granularity_of(row)
-    found = metadata_map(row)
+def _metadata(entry: Instruction) -> list[tuple[str, str]]:
+    pattern = granularity_of(entry)
+    found = metadata_map(entry)
     pairs = f"{pattern.kept} of every {pattern.chunk} columns"
     if pattern.width > 1:
         pairs += ", in pairs of neighbours"
     nibbles = " ".join(f"{x:04b}" for x in pattern.nibbles)
     threads = [x for x in range(4) if x in found.lane % 4]
     selectors = [f"{i}: lane % 4 = {' or '.join(str(x + i * len(threads)) for x in threads)}"
-                 for i in selectors_of(row)]  # fmt: skip
+                 for i in selectors_of(entry)]  # fmt: skip
     return [
         ("sparsity", f"{pattern.name}: A has elements in {pairs}"),
         ("metadata", f"a register of 32 bits a lane; a nibble for {pattern.chunk} columns of a row: {nibbles}"),
-        ("selector", f"lanes{' of each warp' * row.is_warpgroup} that hold it: {'; '.join(selectors)}"),
+        ("selector", f"lanes{' of each warp' * entry.is_warpgroup} that hold it: {'; '.join(selectors)}"),
         ("known from", f"{found.source} ({found.status})"),
     ]
 
 
-def _values(row: Instruction) -> str:
+def _values(entry: Instruction) -> str:
     """Return a note on the bit positions of values of A and B that do not fill their byte; empty if all do."""
-    held = [(x.upper(), row.format(x).bits, row.container(x)) for x in OPERANDS]
+    held = [(x.upper(), entry.format(x).bits, entry.container(x)) for x in OPERANDS]
     said = [f"of {name} in bits {at.shift + bits - 1}:{at.shift}" for name, bits, at in held if bits < at.bits]
     return f"Each value has a byte: {' and '.join(said)} of it; the other bits are ignored." if said else ""
 
 
-def _scales(row: Instruction) -> list[tuple[str, str]]:
-    whole = " (k includes the columns that a sparse A omits)" if row.is_sparse else ""
+def _scales(entry: Instruction) -> list[tuple[str, str]]:
+    whole = " (k includes the columns that a sparse A omits)" if entry.is_sparse else ""
     selectors = [
         f"byte-id {', '.join(map(str, legal.byte_ids))} and thread-id {', '.join(map(str, legal.thread_ids))} of {name}"
-        for name, legal in ((f"scale_{x}", scale_selectors_of(row, x)) for x in SCALED)
+        for name, legal in ((f"scale_{x}", scale_selectors_of(entry, x)) for x in SCALED)
     ]
-    found = scale_map(row, "a")
+    found = scale_map(entry, "a")
     return [
-        ("block scales", f"{row.scale}: one for {row.scale_block} columns in each row of A, and for {row.scale_block} "
-                         f"rows in each column of B{whole}"),
+        ("block scales", f"{entry.scale}: one for {entry.scale_block} columns in each row of A, and for "
+                         f"{entry.scale_block} rows in each column of B{whole}"),
         ("registers", "one of 32 bits a lane for scale_a, one for scale_b; wmma-emu layout --operand scale_a lists "
                       "the lanes and bytes that are read"),
         ("selectors", "; ".join(selectors)),
@@ -163,13 +164,13 @@ def _scales(row: Instruction) -> list[tuple[str, str]]:
 
 
 def _chip(
-    row: Instruction, chip: Arch, lowering: str, computed: dict[tuple[object, ...], str], terminal: Terminal
+    entry: Instruction, chip: Arch, lowering: str, computed: dict[tuple[object, ...], str], terminal: Terminal
 ) -> None:
     """Write one chip and one lowering; refer to an earlier chip if the arithmetic is the same."""
-    model = model_for(row, chip.name, lowering)
-    code = machine_instructions(row, chip, lowering)
+    model = model_for(entry, chip.name, lowering)
+    code = machine_instructions(entry, chip, lowering)
     name = chip.name if lowering == "native" else f"{chip.name}, {lowering}"
-    default = lowering == lowerings(row, chip)[0]
+    default = lowering == lowerings(entry, chip)[0]
     how = "" if lowering == "native" else f", lowering {lowering}" + " (default)" * default
     title = Styled(f"{chip} ({chip.generation})", "title")
     terminal.line(title, f"{how}: ", Styled(model.status, model.status))
@@ -180,16 +181,16 @@ def _chip(
     fields += [
         ("known from", model.source),
         ("note", model.note),
-        ("other models", _alternatives(row, chip, model)),
+        ("other models", _alternatives(entry, chip, model)),
         ("machine code", f"{code.text}" + (f" ({code.note})" if code.note else "")),
         ("code from", f"{code.source} ({code.status})"),
-        ("layouts from", _layouts(row, chip)),
+        ("layouts from", _layouts(entry, chip)),
     ]
     terminal.fields([(label, text) for label, text in fields if text])
 
 
-def _alternatives(row: Instruction, chip: Arch, model: DotModel) -> str:
-    named = [x for x in alternatives_for(row, chip.name) if x.lowering == model.lowering]
+def _alternatives(entry: Instruction, chip: Arch, model: DotModel) -> str:
+    named = [x for x in alternatives_for(entry, chip.name) if x.lowering == model.lowering]
     return "; ".join(f"{x.name!r} ({x.status}: {x.source})" for x in named)
 
 
@@ -200,13 +201,13 @@ def _parameters(model: DotModel) -> str:
     return ", ".join(f"{name}={values[name]}" for name in names if values[name])
 
 
-def _layouts(row: Instruction, chip: Arch) -> str:
+def _layouts(entry: Instruction, chip: Arch) -> str:
     """Return the sources of the layouts; operands with the same source are grouped."""
     layouts: dict[str, list[str]] = {}
     for operand in OPERANDS:
-        if row.is_warpgroup and operand == "b":  # in shared memory
+        if entry.is_warpgroup and operand == "b":  # in shared memory
             continue
-        layout = layout_for(row, operand, chip)
+        layout = layout_for(entry, operand, chip)
         layouts.setdefault(f"{layout.source} ({layout.status})", []).append(operand.upper())
     if len(layouts) == 1:
         return next(iter(layouts))

@@ -21,7 +21,7 @@ def _is_shown(words: Sequence[str]) -> bool:
     if chip_named(plain) is not None:
         return True
     try:
-        return bool(named(plain).rows)
+        return bool(named(plain).entries)
     except WmmaEmuError:
         return False
 

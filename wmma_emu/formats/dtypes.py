@@ -23,7 +23,7 @@ __all__ = [
     "ml_dtype_names", "ml_dtype_of", "reinterpret_void", "to_bits", "widens",
 ]  # fmt: skip
 
-_DTYPES = {name: DTYPES.get(name, row.storage) for name, row in FORMATS.items()}
+_DTYPES = {name: DTYPES.get(name, entry.storage) for name, entry in FORMATS.items()}
 """The dtype of arrays of each format; a format without a dtype in any library is held as raw patterns."""
 
 _MEANINGS = {DTYPES[name]: name for name in FORMATS if name in DTYPES and name not in ("tf32", "ue4m3")}

@@ -24,7 +24,7 @@ def _integer(name: str, bits: int, signed: bool) -> Format:
     return Format(name, "integer", bits, signed, source=_PTX_INT)
 
 
-_ROWS = (
+_ENTRIES = (
     _float("f64", 64, 11, 52, 1023, canonical_nan=0xFFF8_0000_0000_0000, source=_IEEE + _MEASURED_NAN),
     _float("f32", 32, 8, 23, 127, canonical_nan=0x7FFF_FFFF, source=_IEEE + _MEASURED_NAN),
     # tf32 is held in float32 registers and arrays, whose low 13 bits the instructions ignore. So the format has 32
@@ -82,12 +82,10 @@ _ROWS = (
     Format("b1", "bit", 1, False, source=_PTX_INT),
 )
 
-FORMATS: dict[str, Format] = {row.name: row for row in _ROWS}
+FORMATS: dict[str, Format] = {entry.name: entry for entry in _ENTRIES}
 """Every format by its PTX name."""
 
-FP8, FP6, FP4 = (
-    tuple(row.name for row in _ROWS if row.is_float and row.signed and row.bits == bits) for bits in (8, 6, 4)
-)
+FP8, FP6, FP4 = (tuple(x.name for x in _ENTRIES if x.is_float and x.signed and x.bits == bits) for bits in (8, 6, 4))
 """The names of the signed floating-point formats of eight, six and four bits."""
 
 

@@ -15,10 +15,10 @@ from wmma_emu.instructions import Instruction
 class ScaleOperand(PanelOperand):
     """A user's matrix of block scales, (..., M, K / block) or (..., K / block, N); axes of k count blocks."""
 
-    def __init__(self, array: ArrayLike, row: Instruction, name: str, k_axis: int) -> None:
-        fmt = format_of(row.scale)
+    def __init__(self, array: ArrayLike, entry: Instruction, name: str, k_axis: int) -> None:
+        fmt = format_of(entry.scale)
         super().__init__(array, fmt, name, k_axis)
-        self._block, self._axis = row.scale_block, k_axis
+        self._block, self._axis = entry.scale_block, k_axis
 
     def of_run(self, index: tuple[slice, ...], run: Run, step: int) -> Bits:
         """Return the patterns of one run; the blocks that pad its last instruction have the pattern 0."""
@@ -35,17 +35,17 @@ class ScaleOperand(PanelOperand):
 
 
 def block_scales_of(
-    row: Instruction, scale_a: ArrayLike, scale_b: ArrayLike, shape: tuple[int, int, int]
+    entry: Instruction, scale_a: ArrayLike, scale_b: ArrayLike, shape: tuple[int, int, int]
 ) -> tuple[ScaleOperand, ScaleOperand]:
     """Read the block scales of a product of M x N x K."""
     m, n, k = shape
-    blocks = -(-k // row.scale_block)
-    found = ScaleOperand(scale_a, row, "scale_a", -1), ScaleOperand(scale_b, row, "scale_b", -2)
+    blocks = -(-k // entry.scale_block)
+    found = ScaleOperand(scale_a, entry, "scale_a", -1), ScaleOperand(scale_b, entry, "scale_b", -2)
     for operand, name, legal in zip(found, ("scale_a", "scale_b"), ((m, blocks), (blocks, n)), strict=True):
         if len(operand.shape) < 2 or operand.shape[-2:] != legal:
             fix = f"; {name}.T would fit" if operand.shape[:-3:-1] == legal else ""
             raise ShapeError(
-                f"{name} has shape {operand.shape}; {row.mnemonic} has a scale of {row.scale} ({dtype_of(row.scale)}) "
-                f"for each {row.scale_block} k: (..., {legal[0]}, {legal[1]}){fix}"
+                f"{name} has shape {operand.shape}; {entry.mnemonic} has a scale of {entry.scale} "
+                f"({dtype_of(entry.scale)}) for each {entry.scale_block} k: (..., {legal[0]}, {legal[1]}){fix}"
             )
     return found

@@ -105,14 +105,14 @@ def _without_scales(a: Format, b: Format, chip: Arch) -> Instruction:
     """Return the default of the table; for FP6 and FP4 without an `mma.sync`, ``kind::f8f6f4`` of tensor memory."""
     kind = "f8f6f4"
     if {a.name, b.name} <= set(TENSOR_KINDS[kind].operands) and not _is_plain(a, b):
-        row = tensor_instruction(kind, _TILE, _TILE, "f32", a.name, b.name)
-        if chip.name in row.archs:
-            return row
+        entry = tensor_instruction(kind, _TILE, _TILE, "f32", a.name, b.name)
+        if chip.name in entry.archs:
+            return entry
         everywhere = {x for fit in instructions_of(family="mma.sync", a=a, b=b) for x in fit.archs}
         if chip.name not in everywhere:
             raise UnsupportedInstructionError(
                 f"{chip.name} ({chip.generation}) does not multiply {a} by {b}; chips that do are "
-                f"{', '.join(x for x in ARCHS if x in everywhere or x in row.archs)}"
+                f"{', '.join(x for x in ARCHS if x in everywhere or x in entry.archs)}"
             )
     return default_instruction(a.name, b.name, chip.name)
 
@@ -130,7 +130,7 @@ def _with_block_scales(a: Format, b: Format, scale: Format, block: int, chip: Ar
     ]  # fmt: skip
     here = [x for x in fits if chip.name in x.archs]
     if here:
-        return max(here, key=lambda row: row.k)
+        return max(here, key=lambda entry: entry.k)
     kinds = [
         (kind.name, vector)
         for kind in TENSOR_KINDS.values()
@@ -144,10 +144,10 @@ def _with_block_scales(a: Format, b: Format, scale: Format, block: int, chip: Ar
             "scales are ue8m0 for 32 k, and for e2m1 also ue8m0 or ue4m3 for 16 k"
         )
     name, vector = max(kinds, key=lambda x: TENSOR_KINDS[x[0]].k)
-    row = tensor_instruction(name, _TILE, _TILE, "f32", a.name, b.name, scale=scale.name, scale_vec=vector)
-    if chip.name in row.archs:
-        return row
-    chips = [x for x in ARCHS if x in row.archs or any(x in y.archs for y in fits)]
+    entry = tensor_instruction(name, _TILE, _TILE, "f32", a.name, b.name, scale=scale.name, scale_vec=vector)
+    if chip.name in entry.archs:
+        return entry
+    chips = [x for x in ARCHS if x in entry.archs or any(x in y.archs for y in fits)]
     instead = "; on this chip a kernel can multiply by float32 scales: pass float32 arrays, for rows or for 128 k"
     plain = any(chip.name in x.archs for x in instructions_of(family="mma.sync", a=a, b=b))
     raise UnsupportedInstructionError(

@@ -24,7 +24,7 @@ from wmma_emu.instructions import ARCHS, DEFAULT_ARCH, Arch, arch_of, lookup
 ByChip = str | Mapping[str, str] | None
 """A lowering or a model: one name for all chips, or one for each named chip."""
 
-_Row = tuple[str, DotModel, Format]
+_Compared = tuple[str, DotModel, Format]
 
 
 @takes_tensors
@@ -105,30 +105,30 @@ def compare_archs(
     names = _Names(_by_chip("lowering", lowering), _by_chip("model", model))
     factors = unpack_quantised(Factors(A, B, scale_a, scale_b, a_format, b_format))
     what = None if instr is not None else requirements_of(factors)
-    rows = _instructions(what, instr, chips, names)
-    first = next(iter(rows)) if reference is None else arch_of(reference).name
-    if first not in rows:
+    entries = _instructions(what, instr, chips, names)
+    first = next(iter(entries)) if reference is None else arch_of(reference).name
+    if first not in entries:
         also = "" if reference == first else f" ({first})"
-        raise UnknownNameError(f"reference={shorten(reference)}{also} is not compared; the chips are {', '.join(rows)}")
+        raise UnknownNameError(f"reference={shorten(reference)}{also} is not compared; the chips are {', '.join(entries)}")
     for keyword, named in zip(names._fields, names, strict=True):
         for arch in named if isinstance(named, dict) else ():
-            if arch not in rows:
+            if arch not in entries:
                 raise UnknownNameError(
-                    f"{keyword} names {arch}, which is not compared; the chips are {', '.join(rows)}"
+                    f"{keyword} names {arch}, which is not compared; the chips are {', '.join(entries)}"
                 )
     results = {
         arch: _on_host(gemm(
             A, B, C, instr=name, arch=arch, engine=engine, k_order=k_order, **names.of(arch), scale_a=scale_a,
             scale_b=scale_b, scale_order=scale_order, a_format=a_format, b_format=b_format,
         ))
-        for arch, (name, _, _) in rows.items()
+        for arch, (name, _, _) in entries.items()
     }  # fmt: skip
-    fmt = rows[first][2]
+    fmt = entries[first][2]
     bits = {arch: result.view(fmt.storage) for arch, result in results.items()}
     return Comparison(
         results=results,
-        instructions={arch: name for arch, (name, _, _) in rows.items()},
-        models={arch: model for arch, (_, model, _) in rows.items()},
+        instructions={arch: name for arch, (name, _, _) in entries.items()},
+        models={arch: model for arch, (_, model, _) in entries.items()},
         format=fmt.name,
         reference=first,
         ulps={arch: ulp_distance(x, bits[first], fmt) for arch, x in bits.items()},
@@ -200,25 +200,25 @@ def _by_chip(what: str, given: ByChip) -> str | dict[str, str] | None:
 
 def _instructions(
     what: Requirements | None, instr: str | None, chips: tuple[Arch, ...] | None, names: _Names
-) -> dict[str, _Row]:
+) -> dict[str, _Compared]:
     """Return mnemonic, model and format of D for each named chip, or else for each chip with the instruction."""
     candidates = tuple(ARCHS.values()) if chips is None else chips
     if isinstance(instr, str) and instr == "fma.f32":
         return {chip.name: (instr, FMA_F32.model, FMA_F32.d) for chip in candidates}
-    found: dict[str, _Row] = {}
+    found: dict[str, _Compared] = {}
     refusals: dict[str, UnsupportedInstructionError] = {}
     if instr is not None:
         lookup(instr)
     for chip in candidates:
         try:
-            row = lookup(instr or "", chip) if what is None else chosen_instruction(what, chip)
-            model = dot_product_of(row, chip.name, **names.of(chip.name)).model
+            entry = lookup(instr or "", chip) if what is None else chosen_instruction(what, chip)
+            model = dot_product_of(entry, chip.name, **names.of(chip.name)).model
         except UnsupportedInstructionError as error:
             if chips is not None or names.mention(chip.name):
                 raise
             refusals[chip.name] = error
             continue
-        found[chip.name] = (row.mnemonic, model, row.format("d"))
+        found[chip.name] = (entry.mnemonic, model, entry.format("d"))
     if not found:
         raise refusals.get(DEFAULT_ARCH) or refusals.popitem()[1]
     return found

@@ -39,10 +39,10 @@ def gemm_on_gpu(factors: Factors, C: Any | None, options: ProductOptions) -> Any
             )
     cupy = require_cupy()
     A, B = factors.a, factors.b
-    product, row = product_for(factors._replace(a=_empty_like(A), b=_empty_like(B)), options)
+    product, entry = product_for(factors._replace(a=_empty_like(A), b=_empty_like(B)), options)
     if product.scale is not None:
         raise UnsupportedInstructionError(
-            f"{row} reads block scales, which are not supported for CuPy arrays; copy A and B to the host"
+            f"{entry} reads block scales, which are not supported for CuPy arrays; copy A and B to the host"
         )
     result_format = _result_format(product, options.out_dtype)
     a = _bits(cupy, A, product.a, "A", -1, factors.a_format)
@@ -53,14 +53,14 @@ def gemm_on_gpu(factors: Factors, C: Any | None, options: ProductOptions) -> Any
         c = _bits(cupy, C, product.c, "C")
         shape = check_c(c.shape, shape)
     k = a.shape[-1]
-    missing = missing_k(k, product, step_of_k(product, row))
+    missing = missing_k(k, product, step_of_k(product, entry))
     if missing:
         a = cupy.pad(a, [*[(0, 0)] * (a.ndim - 1), (0, missing)])
         b = cupy.pad(b, [*[(0, 0)] * (b.ndim - 2), (0, missing), (0, 0)])
     c = cupy.broadcast_to(c, shape)
     with progress_bar(f"gemm {shape[-2]} x {shape[-1]} x {k}") as progress:
-        if row is not None and row.is_sparse and a.size and c.size:
-            d = _sparse(cupy, row, product, a, b, c)
+        if entry is not None and entry.is_sparse and a.size and c.size:
+            d = _sparse(cupy, entry, product, a, b, c)
         else:
             d = matmul(product, a, b, c, progress)
     return convert(d, product.d, result_format).view(dtype_of(result_format))
@@ -98,9 +98,9 @@ def _unpacked(cupy: Any, matrix: Any, fmt: Format, axis: int, name: str) -> Any:
     return cupy.moveaxis(bits.reshape(*lines.shape[:-1], -1), -1, axis)
 
 
-def _sparse(cupy: Any, row: Instruction, product: DotProduct, a: Any, b: Any, c: Any) -> Any:
+def _sparse(cupy: Any, entry: Instruction, product: DotProduct, a: Any, b: Any, c: Any) -> Any:
     """Pack A, and multiply each of its rows by the matching rows of B."""
-    packed, indices = _packed(cupy, row, a)
+    packed, indices = _packed(cupy, entry, a)
     d = cupy.empty(c.shape, product.d.storage)
     batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     b = cupy.broadcast_to(b, (*batch, *b.shape[-2:]))
@@ -118,15 +118,15 @@ def _sparse(cupy: Any, row: Instruction, product: DotProduct, a: Any, b: Any, c:
     return d
 
 
-def _packed(cupy: Any, row: Instruction, a: Any) -> tuple[Any, Any]:
+def _packed(cupy: Any, entry: Instruction, a: Any) -> tuple[Any, Any]:
     """Pack a sparse A as `wmma_emu.warp.sparse.compress` does, on the GPU."""
-    places, (*rows, k) = granularity_of(row), a.shape
+    places, (*rows, k) = granularity_of(entry), a.shape
     width = places.width
     cells = a.reshape(*rows, k // places.chunk, places.chunk // width, width)
     there = (cells != 0).any(-1)
     kept, order = places.kept // width, cupy.arange(places.chunk // width)
     if bool((there.sum(-1) > kept).any()):
-        compress(row, a.get())  # raises the error
+        compress(entry, a.get())  # raises the error
     # Non-zero cells before zero cells, and lower positions first.
     chosen = cupy.sort(cupy.argsort(cupy.where(there, order, order + len(order)), axis=-1)[..., :kept], axis=-1)
     across = cupy.broadcast_to(chosen[..., None], (*chosen.shape, width))

@@ -225,16 +225,16 @@ def _is_mixed(granularity: Granularity, a: set[str], b: set[str]) -> bool:
 
 
 def _order(name: object, possible: list[Granularity]) -> tuple[ScaleOrder, Granularity]:
-    names = dict.fromkeys(row.name for row in SCALE_ORDERS)
+    names = dict.fromkeys(entry.name for entry in SCALE_ORDERS)
     if name is not None and (not isinstance(name, str) or name not in names):
         raise OptionError(
             f"scale_order={shorten(name)} does not exist; use {', '.join(map(repr, names))}, or leave it out"
         )
     for granularity in possible:
-        for row in SCALE_ORDERS:
-            if granularity in row.granularities and name in (None, row.name):
-                return row, granularity
-    serving = [row.name for row in SCALE_ORDERS if possible[0] in row.granularities]
+        for entry in SCALE_ORDERS:
+            if granularity in entry.granularities and name in (None, entry.name):
+                return entry, granularity
+    serving = [entry.name for entry in SCALE_ORDERS if possible[0] in entry.granularities]
     raise OptionError(
         f"scale_order={name!r} has no kernels with a scale for each {possible[0]}; use "
         f"{', '.join(map(repr, serving))}, "

@@ -28,21 +28,21 @@ def bind(factors: Factors, options: ProductOptions) -> AnyBoundInstruction:
     """Bind the named instruction, or the default one for the matrices' formats and block scales."""
     chip = arch_of(options.arch)
     if options.instr is None:
-        row = chosen_instruction(requirements_of(factors), chip)
+        entry = chosen_instruction(requirements_of(factors), chip)
     else:
-        row = lookup(options.instr, chip.name)
-    return bound_to(row, chip, options.lowering, options.model)
+        entry = lookup(options.instr, chip.name)
+    return bound_to(entry, chip, options.lowering, options.model)
 
 
 def bound_to(
-    row: Instruction, chip: Arch, lowering: str | None = None, model: str | None = None
+    entry: Instruction, chip: Arch, lowering: str | None = None, model: str | None = None
 ) -> AnyBoundInstruction:
     """Bind a table entry to a chip: an instruction of a warp, of a warpgroup, or of tensor memory."""
-    if not row.is_tensor:
-        return bound_instruction(row, chip, lowering, model)
+    if not entry.is_tensor:
+        return bound_instruction(entry, chip, lowering, model)
     from wmma_emu.tcgen05 import bound_tensor_instruction  # imported late, because few programs need it
 
-    return bound_tensor_instruction(row, chip, lowering, model)
+    return bound_tensor_instruction(entry, chip, lowering, model)
 
 
 def product_for(factors: Factors, options: ProductOptions) -> tuple[DotProduct, Instruction | None]:

@@ -77,13 +77,13 @@ class Preset(Sourced):
     def evidence(self) -> Evidence:
         """The evidence: recorded, if every product is in the recording."""
         found = Evidence("recorded", self.machine, Run("cublas", self.arch))
-        names = (f"{self.a}|{'x'.join(map(str, shape))}" for row in self.recorded for shape in row.shapes)
+        names = (f"{self.a}|{'x'.join(map(str, shape))}" for entry in self.recorded for shape in entry.shapes)
         return next((x for x in map(found.of, names) if x is not found), found)
 
     def recorded_as(self, shape: Shape, out: str, epilogue: str) -> Recorded | None:
         """Return the entry of a product; if there is no exact one, an entry of its shape with another epilogue."""
-        rows = [row for row in self.recorded if shape in row.shapes and row.serves(out)]
-        return next((row for row in rows if epilogue in row.epilogues), rows[0] if rows else None)
+        entries = [entry for entry in self.recorded if shape in entry.shapes and entry.serves(out)]
+        return next((entry for entry in entries if epilogue in entry.epilogues), entries[0] if entries else None)
 
 
 _CUBLAS = (

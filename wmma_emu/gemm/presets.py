@@ -41,9 +41,9 @@ class Product:
 
 def preset_of(name: object) -> Preset:
     """Return the preset of a name."""
-    found = next((row for row in PRESETS if isinstance(name, str) and row.name == name), None)
+    found = next((entry for entry in PRESETS if isinstance(name, str) and entry.name == name), None)
     if found is None:
-        names = [row.name for row in PRESETS]
+        names = [entry.name for entry in PRESETS]
         hint = did_you_mean(name, names, f"the presets are {', '.join(map(repr, names))}")
         raise UnknownNameError(f"like={shorten(name)} is not a preset{hint}")
     return found
@@ -58,14 +58,14 @@ def with_preset(factors: Factors, C: ArrayLike | None, options: ProductOptions) 
     _refuse_contradictions(preset, factors, C, options)
     out = preset.outs[0] if options.out_dtype is None else _out_format(preset, options.out_dtype)
     product = _product(factors, C, options, out)
-    row = preset.recorded_as(product.shape, out, product.epilogue) if product is not None else None
+    entry = preset.recorded_as(product.shape, out, product.epilogue) if product is not None else None
     if product is not None:
-        _warn_unless_recorded(preset, product, row)
+        _warn_unless_recorded(preset, product, entry)
         _warn_of_lost_bits(preset, factors)
-    order = row.order if row is not None else preset.order
+    order = entry.order if entry is not None else preset.order
     return replace(
         options,
-        instr=(row.instr if row is not None else "") or preset.instr,
+        instr=(entry.instr if entry is not None else "") or preset.instr,
         arch=preset.arch,
         out_dtype=dtype_of(out),
         k_order=order,
@@ -157,11 +157,11 @@ def _is_one(value: Any) -> bool:
         return False
 
 
-def _warn_unless_recorded(preset: Preset, product: Product, row: Recorded | None) -> None:
-    if row is not None and product.matrices == 1 and product.epilogue in row.epilogues:
+def _warn_unless_recorded(preset: Preset, product: Product, entry: Recorded | None) -> None:
+    if entry is not None and product.matrices == 1 and product.epilogue in entry.epilogues:
         return
-    rows = (x for x in preset.recorded if x.serves(product.out))
-    proven = [(shape, epilogue) for x in rows for shape in x.shapes for epilogue in x.epilogues]
+    entries = (x for x in preset.recorded if x.serves(product.out))
+    proven = [(shape, epilogue) for x in entries for shape in x.shapes for epilogue in x.epilogues]
     shape, epilogue = min(proven, key=lambda x: (x[1] != product.epilogue, _distance(x[0], product.shape)))
     nearest = Product(shape, product.out, epilogue)
     warn_caller(

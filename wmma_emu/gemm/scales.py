@@ -138,28 +138,27 @@ def scales_of(
     factors: Factors,
     scale_order: str | None,
     product: DotProduct,
-    row: Instruction | None,
+    entry: Instruction | None,
     shape: tuple[int, int, int],
     arch: str,
 ) -> ProductScales:
     """Read the given scales of a product of M x N x K."""
     scale_a, scale_b = factors.scale_a, factors.scale_b
     kind = kind_of_scales(scale_a, scale_b)
-    needs = row is not None and row.is_block_scaled
-    if row is not None and needs and kind != "block":
+    needs = entry is not None and entry.is_block_scaled
+    if entry is not None and needs and kind != "block":
         what = "scale_a and scale_b do not have 8-bit elements" if kind else "scale_a and scale_b are missing"
         fix = "wmma_emu.quantise.quantise makes them" + (", or leave instr out" if kind else "")
         raise OptionError(
-            f"{what}: {row.mnemonic} reads 8-bit block scales of {row.scale} for each {row.scale_block} k; {fix}"
+            f"{what}: {entry.mnemonic} reads 8-bit block scales of {entry.scale} for each {entry.scale_block} k; {fix}"
         )
     if not kind:
         return ProductScales()
     if kind == "float":
         return ProductScales(floats=float_scales_of(scale_a, scale_b, product, shape, arch, scale_order))
-    if row is None or not needs:
+    if entry is None or not needs:
         raise OptionError(
-            f"{row or 'fma.f32'} has no block scales, but scale_a and scale_b have 8-bit elements; name an instruction "
-            "with "
-            ".block_scale, leave instr out, or pass float32 scales"
+            f"{entry or 'fma.f32'} has no block scales, but scale_a and scale_b have 8-bit elements; name an "
+            "instruction with .block_scale, leave instr out, or pass float32 scales"
         )
-    return ProductScales(blocks=block_scales_of(row, scale_a, scale_b, shape))
+    return ProductScales(blocks=block_scales_of(entry, scale_a, scale_b, shape))

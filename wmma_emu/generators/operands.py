@@ -108,9 +108,9 @@ def draw(
     >>> matmul(ins.product, a[:, None], b, c).shape
     (2, 3, 16, 8)
     """
-    row = row_of(instruction)
-    facts = Facts.of(row)
-    chosen = _generator(row, facts, generator)
+    entry = row_of(instruction)
+    facts = Facts.of(entry)
+    chosen = _generator(entry, facts, generator)
     _check_numbers(seed, {"a_tiles": a_tiles, "b_tiles": b_tiles, "c_tiles": c_tiles})
     key = _key(seed, chosen, facts)
     plan = Plan(facts, key, chosen.pairing)
@@ -160,14 +160,14 @@ def draw_scales(
     >>> bool(products[0] == products[1])
     True
     """
-    row = row_of(instruction)
-    facts = Facts.of(row)
+    entry = row_of(instruction)
+    facts = Facts.of(entry)
     if facts.scale is None:
         raise UnsupportedInstructionError(
-            f"{row.mnemonic} has no block scales; use an instruction with .block_scale (kind::mxf8f6f4, kind::mxf4, "
+            f"{entry.mnemonic} has no block scales; use an instruction with .block_scale (kind::mxf8f6f4, kind::mxf4, "
             "kind::mxf4nvf4)"
         )
-    chosen = _generator(row, facts, generator)
+    chosen = _generator(entry, facts, generator)
     _check_numbers(seed, {"a_tiles": a_tiles, "b_tiles": b_tiles})
     return scale_pools(facts, facts.scale, chosen.scales, _key(seed, chosen, facts), a_tiles, b_tiles)
 
@@ -176,12 +176,12 @@ def _key(seed: int, generator: InputGenerator, facts: Facts) -> str:
     return f"wmma_emu families {VERSION}|{int(seed)}|{generator.name}|{facts.name()}"
 
 
-def _generator(row: Instruction, facts: Facts, generator: object) -> InputGenerator:
+def _generator(entry: Instruction, facts: Facts, generator: object) -> InputGenerator:
     chosen = GENERATORS.get(generator) if isinstance(generator, str) else None
     if chosen is None or not _applies(chosen, facts):
-        legal = generators_of(row)
+        legal = generators_of(entry)
         hint = did_you_mean(generator, legal, f"it has {', '.join(legal)}")
-        raise UnknownNameError(f"{row.mnemonic} has no input generator {shorten(generator)}{hint}")
+        raise UnknownNameError(f"{entry.mnemonic} has no input generator {shorten(generator)}{hint}")
     return chosen
 
 

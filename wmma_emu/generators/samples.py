@@ -86,19 +86,19 @@ def matrices(
     one_large 6 bfloat16 (16, 16) (16, 8) float32 (16, 8)
     """
     # A plain function that returns an iterator: errors are raised by the call, not when the first sample is taken.
-    row = row_of(instruction)
-    names = names_of(row, generators)
+    entry = row_of(instruction)
+    names = names_of(entry, generators)
     start, number = integer_of(seed), integer_of(count)
     if start is None or number is None or number < 0:
         raise ArgumentValueError(
             f"seed={shorten(seed)}, count={shorten(count)}: both must be integers, and count must not be negative"
         )
-    return (_sample(row, name, start + i) for name in names for i in range(number))
+    return (_sample(entry, name, start + i) for name in names for i in range(number))
 
 
-def names_of(row: Instruction, generators: Iterable[str] | None) -> tuple[str, ...]:
+def names_of(entry: Instruction, generators: Iterable[str] | None) -> tuple[str, ...]:
     """Check the names of input generators; None means all of them."""
-    legal = generators_of(row)
+    legal = generators_of(entry)
     if generators is None:
         return legal
     if isinstance(generators, str):
@@ -111,11 +111,12 @@ def names_of(row: Instruction, generators: Iterable[str] | None) -> tuple[str, .
         raise OptionError(f"generators is empty; name some of {', '.join(legal)}, or leave it out for all of them")
     for name in names:
         if name not in legal:
-            draw(row, name, 0, 1, 1, 1)  # raises an error that describes the fault
+            draw(entry, name, 0, 1, 1, 1)  # raises an error that describes the fault
     return names
 
 
-def _sample(row: Instruction, generator: str, seed: int) -> Sample:
-    drawn = draw(row, generator, seed, 1, 1, 1)
-    a = drawn.a[0] if drawn.indices is None else expand(row, drawn.a[0], drawn.indices[0])
-    return Sample(generator, seed, from_bits(a, row.a), from_bits(drawn.b[0], row.b), from_bits(drawn.c[0], row.c))
+def _sample(entry: Instruction, generator: str, seed: int) -> Sample:
+    drawn = draw(entry, generator, seed, 1, 1, 1)
+    a = drawn.a[0] if drawn.indices is None else expand(entry, drawn.a[0], drawn.indices[0])
+    A, B, C = from_bits(a, entry.a), from_bits(drawn.b[0], entry.b), from_bits(drawn.c[0], entry.c)
+    return Sample(generator, seed, A, B, C)

@@ -109,19 +109,19 @@ def execute(
     ...     assert np.array_equal(we.gpu.execute(ins, a, b, c), ins.execute(a, b, c))
     """
     gpu = open_gpu()
-    row = _row(ins, gpu)
+    entry = _row(ins, gpu)
     scales = Selectors(byte_id_a, thread_id_a, byte_id_b, thread_id_b)
     given = ExecuteOptions(metadata, selector, scale_a, scale_b, scales, scale_d, negate_a, negate_b)
-    adds_c = check_options(row, given)
+    adds_c = check_options(entry, given)
     is_checked, most = check_flag("checked", checked), integer_of(max_bytes)
     if max_bytes is not None and most is None:
         raise OptionError(f"max_bytes must be a number of bytes, or None, not {shorten(max_bytes)}")
     if c is None and adds_c:
-        raise ArgumentError(f"c is None, but {row.mnemonic} adds C; pass its registers")
+        raise ArgumentError(f"c is None, but {entry.mnemonic} adds C; pass its registers")
     if c is None:  # scale_d is 0: any C will do
-        c = np.zeros((row.registers("c"), *_lanes_shape(row)), np.uint32)
+        c = np.zeros((entry.registers("c"), *_lanes_shape(entry)), np.uint32)
     inputs = {"a": a, "b": b, "c": c, "metadata": metadata, "scale_a": scale_a, "scale_b": scale_b}
-    operands = [_operand(row, name, inputs[name], is_checked) for name in inputs_of(row)]
+    operands = [_operand(entry, name, inputs[name], is_checked) for name in inputs_of(entry)]
     batch = _batch(operands)
     options = Immediates(
         selector=int(selector),
@@ -132,17 +132,17 @@ def execute(
         a_shared=operands[0].descriptor is not None,
         scales=Selectors(*(int(x) for operand in SCALED for x in scales.of(operand))),
     )
-    work = LaunchPlan(row, operands, batch, (np.uint32(adds_c),) if row.is_warpgroup else ())
+    work = LaunchPlan(entry, operands, batch, (np.uint32(adds_c),) if entry.is_warpgroup else ())
     if work.shared_bytes > gpu.shared_bytes:
         raise ArgumentValueError(
             f"A and B take {work.shared_bytes} bytes of shared memory, but a block of this GPU has {gpu.shared_bytes}"
         )
-    d = np.empty((row.registers("d"), work.count, work.lanes), np.uint64 if row.d == "f64" else np.uint32)
+    d = np.empty((entry.registers("d"), work.count, work.lanes), np.uint64 if entry.d == "f64" else np.uint32)
     with gpu.lock:  # the kernel must not be unloaded meanwhile
-        kernel = gpu.kernel(module(row, gpu.target, options), kernel_name(row))
+        kernel = gpu.kernel(module(entry, gpu.target, options), kernel_name(entry))
         if work.count:
             run(gpu, kernel, work, d, gpu.default_max_bytes() if most is None else most)
-    return d.reshape(row.registers("d"), *batch, *_lanes_shape(row))
+    return d.reshape(entry.registers("d"), *batch, *_lanes_shape(entry))
 
 
 def _row(ins: "BoundInstruction | Instruction | str", gpu: Gpu) -> Instruction:
@@ -158,43 +158,43 @@ def _row(ins: "BoundInstruction | Instruction | str", gpu: Gpu) -> Instruction:
     return lookup(ins, gpu.arch)
 
 
-def _operand(row: Instruction, name: str, given: Any, checked: bool) -> Tiles:
-    if is_in_shared_memory(row, name, given):
-        shared = shared_operand(row, "a" if name == "a" else "b", given, checked)
+def _operand(entry: Instruction, name: str, given: Any, checked: bool) -> Tiles:
+    if is_in_shared_memory(entry, name, given):
+        shared = shared_operand(entry, "a" if name == "a" else "b", given, checked)
         images = np.ascontiguousarray(shared.memory).reshape(-1, shared.memory.shape[-1])
         return Tiles(name, images, shared.memory.shape[:-1], shared.descriptor, shared.transpose)
     if name in ("metadata", "scale_a", "scale_b"):
-        registers = _registers(row, name, given, 1, np.dtype(np.uint32), leading=False)[np.newaxis]
+        registers = _registers(entry, name, given, 1, np.dtype(np.uint32), leading=False)[np.newaxis]
     else:
         operand: Operand = "a" if name == "a" else "b" if name == "b" else "c"
-        dtype = np.dtype(np.uint64 if row.format(operand).bits == 64 else np.uint32)
-        registers = _registers(row, name, given, row.registers(operand), dtype)
-    lanes = _lanes_shape(row)
+        dtype = np.dtype(np.uint64 if entry.format(operand).bits == 64 else np.uint32)
+        registers = _registers(entry, name, given, entry.registers(operand), dtype)
+    lanes = _lanes_shape(entry)
     batch = registers.shape[1 : -len(lanes)]
-    tiles = np.ascontiguousarray(registers).reshape(registers.shape[0], prod(batch), lanes_of(row))
+    tiles = np.ascontiguousarray(registers).reshape(registers.shape[0], prod(batch), lanes_of(entry))
     return Tiles(name, tiles, batch)
 
 
 def _registers(
-    row: Instruction, name: str, given: ArrayLike, count: int, dtype: np.dtype[Any], leading: bool = True
+    entry: Instruction, name: str, given: ArrayLike, count: int, dtype: np.dtype[Any], leading: bool = True
 ) -> NDArray[Any]:
     """Check registers: dtype, number, and the lanes as the last axis."""
     registers = as_numpy(given, name)
-    lanes = _lanes_shape(row)
+    lanes = _lanes_shape(entry)
     legal = registers.dtype == dtype and registers.ndim >= len(lanes) + leading
     legal = legal and registers.shape[-len(lanes) :] == lanes and (not leading or registers.shape[0] == count)
     if not legal:
         wanted = ", ".join([*([str(count)] if leading else []), "*warps", *map(str, lanes)])
         what = f"registers of {name.upper()}" if leading else name
         raise FragmentMismatchError(
-            f"{what}: {shorten(registers.dtype, str)} of shape {registers.shape}; {row.mnemonic} takes {dtype} of "
+            f"{what}: {shorten(registers.dtype, str)} of shape {registers.shape}; {entry.mnemonic} takes {dtype} of "
             f"shape ({wanted})"
         )
     return registers
 
 
-def _lanes_shape(row: Instruction) -> tuple[int, ...]:
-    return (4, LANES) if row.is_warpgroup else (LANES,)
+def _lanes_shape(entry: Instruction) -> tuple[int, ...]:
+    return (4, LANES) if entry.is_warpgroup else (LANES,)
 
 
 def _batch(operands: list[Tiles]) -> tuple[int, ...]:

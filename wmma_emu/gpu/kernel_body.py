@@ -30,29 +30,29 @@ class Immediates:
     scales: Selectors = field(default_factory=Selectors)
 
 
-def body_of(row: Instruction, options: Immediates) -> Iterator[str]:
+def body_of(entry: Instruction, options: Immediates) -> Iterator[str]:
     """Return the lines of an instruction's kernel, whose parameters `wmma_emu.gpu.ptx.module` documents."""
-    return (_warpgroup if row.is_warpgroup else _warp)(row, options)
+    return (_warpgroup if entry.is_warpgroup else _warp)(entry, options)
 
 
-def inputs_of(row: Instruction) -> tuple[str, ...]:
+def inputs_of(entry: Instruction) -> tuple[str, ...]:
     """Return the operands that a kernel loads, in the order of its parameters."""
-    return ("a", "b", "c", *_in_one_register(row))
+    return ("a", "b", "c", *_in_one_register(entry))
 
 
-def _in_one_register(row: Instruction) -> tuple[str, ...]:
+def _in_one_register(entry: Instruction) -> tuple[str, ...]:
     """Return the operands of one register per lane, whatever the shape: metadata, block scales."""
-    return ("metadata",) * row.is_sparse + ("scale_a", "scale_b") * row.is_block_scaled
+    return ("metadata",) * entry.is_sparse + ("scale_a", "scale_b") * entry.is_block_scaled
 
 
-def is_shared(row: Instruction, options: Immediates, operand: str) -> bool:
+def is_shared(entry: Instruction, options: Immediates, operand: str) -> bool:
     """Return whether an operand is copied into shared memory."""
-    return row.is_warpgroup and (operand == "b" or (operand == "a" and options.a_shared))
+    return entry.is_warpgroup and (operand == "b" or (operand == "a" and options.a_shared))
 
 
-def lanes_of(row: Instruction) -> int:
+def lanes_of(entry: Instruction) -> int:
     """Return the number of threads that execute it together: 32, or 128 for four warps."""
-    return LANES * row.warps
+    return LANES * entry.warps
 
 
 def register_type(format_name: str) -> str:
@@ -73,9 +73,9 @@ _DECLARED = """.reg .pred %done;
 .reg .b64 %at, %step;"""
 
 
-def _head(row: Instruction) -> list[str]:
+def _head(entry: Instruction) -> list[str]:
     """Number the threads that execute together, and exit when no result is left."""
-    lanes = lanes_of(row)
+    lanes = lanes_of(entry)
     return [
         "// the lane, and the result that it begins with",
         "mov.u32 %index, %ctaid.x;",
@@ -125,75 +125,75 @@ def _registers(operand: str, register: str, count: int, bits: int, lanes: int) -
             yield "add.u64 %at, %at, %step;"
 
 
-def _bits(row: Instruction, operand: Operand) -> int:
-    return max(32, row.format(operand).bits)
+def _bits(entry: Instruction, operand: Operand) -> int:
+    return max(32, entry.format(operand).bits)
 
 
 def _list(register: str, count: int) -> str:
     return "{" + ", ".join(f"%{register}{i}" for i in range(count)) + "}"
 
 
-def _warp(row: Instruction, options: Immediates) -> Iterator[str]:
+def _warp(entry: Instruction, options: Immediates) -> Iterator[str]:
     """Return the body of the kernel for an instruction that one warp executes on its registers."""
     for operand in OPERANDS:
-        count = row.registers(operand)
-        yield f".reg .{register_type(row.format(operand).name)} %{operand}<{count}>;"
-    for name in _in_one_register(row):
+        count = entry.registers(operand)
+        yield f".reg .{register_type(entry.format(operand).name)} %{operand}<{count}>;"
+    for name in _in_one_register(entry):
         yield f".reg .b32 %{name}<1>;"
     yield from _DECLARED.splitlines()
-    yield from _head(row)
+    yield from _head(entry)
     for operand in OPERANDS[:3]:
-        yield from _registers(operand, operand, row.registers(operand), _bits(row, operand), LANES)
-    for name in _in_one_register(row):
+        yield from _registers(operand, operand, entry.registers(operand), _bits(entry, operand), LANES)
+    for name in _in_one_register(entry):
         yield from _registers(name, name, 1, 32, LANES)
-    written = [_list(x, row.registers(x)) for x in ("d", "a", "b", "c")]
-    if row.is_sparse:
+    written = [_list(x, entry.registers(x)) for x in ("d", "a", "b", "c")]
+    if entry.is_sparse:
         written += ["%metadata0", hex(options.selector)]
-    for operand in SCALED if row.is_block_scaled else ():
+    for operand in SCALED if entry.is_block_scaled else ():
         byte_id, thread_id = options.scales.of(operand)
         written += [f"{{%scale_{operand}0}}", f"{{{byte_id}, {thread_id}}}"]
-    yield f"{row.mnemonic} {', '.join(written)};"
-    yield from _registers("d", "d", row.registers("d"), _bits(row, "d"), LANES)
+    yield f"{entry.mnemonic} {', '.join(written)};"
+    yield from _registers("d", "d", entry.registers("d"), _bits(entry, "d"), LANES)
     yield from _TAIL
 
 
-def _warpgroup(row: Instruction, options: Immediates) -> Iterator[str]:
+def _warpgroup(entry: Instruction, options: Immediates) -> Iterator[str]:
     """Return the body of the kernel for `wgmma`: B, and A if requested, are copied into shared memory first."""
-    lanes = lanes_of(row)
-    count = row.registers("d")
-    yield f".reg .{register_type(row.d)} %d<{count}>;"
+    lanes = lanes_of(entry)
+    count = entry.registers("d")
+    yield f".reg .{register_type(entry.d)} %d<{count}>;"
     if not options.a_shared:
-        yield f".reg .b32 %a<{row.registers('a')}>;"
-    if row.is_sparse:
+        yield f".reg .b32 %a<{entry.registers('a')}>;"
+    if entry.is_sparse:
         yield ".reg .b32 %metadata<1>;"
     yield from _DECLARED.splitlines()
     yield ".reg .pred %copied, %scale_d;"
     yield ".reg .b32 %image, %bytes, %offset, %w0, %w1, %w2, %w3;"
     yield ".reg .b64 %a_descriptor, %b_descriptor, %start;"
-    yield from _head(row)
+    yield from _head(entry)
     yield f"// images begin at multiples of {IMAGE_ALIGNMENT} bytes"
     yield "mov.u32 %image, images;"
     yield f"add.u32 %image, %image, {IMAGE_ALIGNMENT - 1};"
     yield f"and.b32 %image, %image, {-IMAGE_ALIGNMENT & 0xFFFFFFFF:#x};"
     for operand in ("a", "b"):
-        if is_shared(row, options, operand):
+        if is_shared(entry, options, operand):
             yield from _image(operand, lanes)
     yield "fence.proxy.async.shared::cta;"
     yield "bar.sync 0;"
     if not options.a_shared:
-        yield from _registers("a", "a", row.registers("a"), 32, lanes)
+        yield from _registers("a", "a", entry.registers("a"), 32, lanes)
     yield from _registers("c", "d", count, 32, lanes)
-    if row.is_sparse:
+    if entry.is_sparse:
         yield from _registers("metadata", "metadata", 1, 32, lanes)
     yield "ld.param.u32 %index, [scale_d];"
     yield "setp.ne.u32 %scale_d, %index, 0;"
     yield "wgmma.fence.sync.aligned;"
-    written = [_list("d", count), "%a_descriptor" if options.a_shared else _list("a", row.registers("a"))]
+    written = [_list("d", count), "%a_descriptor" if options.a_shared else _list("a", entry.registers("a"))]
     written.append("%b_descriptor")
-    if row.is_sparse:
+    if entry.is_sparse:
         written += ["%metadata0", hex(options.selector)]
-    written += ["%scale_d", *_immediates(row, options)]
-    yield f"{row.mnemonic} {', '.join(written)};"
+    written += ["%scale_d", *_immediates(entry, options)]
+    yield f"{entry.mnemonic} {', '.join(written)};"
     yield "wgmma.commit_group.sync.aligned;"
     yield "wgmma.wait_group.sync.aligned 0;"
     yield from _registers("d", "d", count, 32, lanes)
@@ -201,13 +201,13 @@ def _warpgroup(row: Instruction, options: Immediates) -> Iterator[str]:
     yield from _TAIL
 
 
-def _immediates(row: Instruction, options: Immediates) -> Iterator[str]:
+def _immediates(entry: Instruction, options: Immediates) -> Iterator[str]:
     """Return the signs of A and B, for floating point, and transposition, for 16-bit formats in shared memory."""
-    if not row.format("a").is_float:
+    if not entry.format("a").is_float:
         return
     yield "-1" if options.negate_a else "1"
     yield "-1" if options.negate_b else "1"
-    if row.format("a").bits == 16:
+    if entry.format("a").bits == 16:
         if options.a_shared:
             yield str(int(options.transpose_a))
         yield str(int(options.transpose_b))

@@ -64,19 +64,19 @@ def multiply(
         raise OptionError(
             f"ins={shorten(ins)} is not bound to a chip; pass wmma_emu.instruction(name, arch=...)"
         )
-    row = ins.instruction
+    entry = ins.instruction
     a, b = to_bits(A, ins.a.format, "A"), to_bits(B, ins.b.format, "B")
-    c = np.zeros((row.m, row.n), ins.c.format.storage) if C is None else to_bits(C, ins.c.format, "C")
-    check_scales(row, scale_a, scale_b)
+    c = np.zeros((entry.m, entry.n), ins.c.format.storage) if C is None else to_bits(C, ins.c.format, "C")
+    check_scales(entry, scale_a, scale_b)
     keywords: dict[str, Any] = {}
     for bound, scales in ((ins.scale_a, scale_a), (ins.scale_b, scale_b)):
         if bound is not None and scales is not None:
             keywords[bound.name] = bound.pack(scales)
-    if row.is_sparse:
+    if entry.is_sparse:
         packed, keywords["metadata"] = ins.compress(from_bits(a, ins.a.format))
         a = to_bits(packed, ins.a.format, "A")
     a, b, c = (_for_every_quad_pair(bits, operand) for bits, operand in ((a, ins.a), (b, ins.b), (c, ins.c)))
-    second = from_bits(b, ins.b.format) if row.is_warpgroup else ins.b.pack_bits(b)
+    second = from_bits(b, ins.b.format) if entry.is_warpgroup else ins.b.pack_bits(b)
     d = ins.d.unpack_bits(execute(ins, ins.a.pack_bits(a), second, ins.c.pack_bits(c), **keywords), "D")
     return from_bits(d[..., 0, :, :] if len(ins.d.matrix_shape) > 2 else d, ins.d.format)
 

@@ -15,7 +15,7 @@ from wmma_emu.instructions import Instruction
 from wmma_emu.instructions.table import GROUPS
 
 
-def module(row: Instruction, target: str, options: Immediates | None = None) -> str:
+def module(entry: Instruction, target: str, options: Immediates | None = None) -> str:
     r"""Write the PTX of a kernel that executes an instruction on many tiles, for a target from `target_of`.
 
     The module has one kernel, `kernel_name`. Its parameters, in order: for each operand the address of its tiles, the
@@ -32,18 +32,18 @@ def module(row: Instruction, target: str, options: Immediates | None = None) -> 
     {%c0, %c1, %c2, %c3};
     """
     chosen = options or Immediates()
-    body = body_of(row, chosen)
-    parameters = ",\n".join(f"  .param .{kind} {name}" for kind, name in _parameters(row, chosen))
+    body = body_of(entry, chosen)
+    parameters = ",\n".join(f"  .param .{kind} {name}" for kind, name in _parameters(entry, chosen))
     lines = "\n".join(f"  {line}" if line and not line.endswith(":") else line for line in body)
     return f"""// SPDX-License-Identifier: MIT
-// {row.mnemonic}
-.version {_version(row, target)}
+// {entry.mnemonic}
+.version {_version(entry, target)}
 .target {target}
 .address_size 64
-{_IMAGES if row.is_warpgroup else ""}
-.visible .entry {kernel_name(row)}(
+{_IMAGES if entry.is_warpgroup else ""}
+.visible .entry {kernel_name(entry)}(
 {parameters}
-) .maxntid {lanes_of(row) if row.is_warpgroup else 256}, 1, 1
+) .maxntid {lanes_of(entry) if entry.is_warpgroup else 256}, 1, 1
 {{
 {lines}
 }}
@@ -53,9 +53,9 @@ def module(row: Instruction, target: str, options: Immediates | None = None) -> 
 _IMAGES = f".extern .shared .align {IMAGE_ALIGNMENT} .b8 images[];\n"
 
 
-def kernel_name(row: Instruction) -> str:
+def kernel_name(entry: Instruction) -> str:
     """Return the name of an instruction's kernel: its mnemonic with underscores for other characters."""
-    return re.sub(r"\W+", "_", row.mnemonic)
+    return re.sub(r"\W+", "_", entry.mnemonic)
 
 
 def target_of(number: int) -> str:
@@ -74,20 +74,20 @@ def _chip(number: int) -> Target:
     return [x for x in TARGETS if x.number <= max(number, TARGETS[0].number)][-1]
 
 
-def _version(row: Instruction, target: str) -> str:
+def _version(entry: Instruction, target: str) -> str:
     """Return a version of PTX that is sufficient for the instruction and the chip, not always the oldest one."""
-    needed = GROUPS[row.mnemonic].ptx_version(row)
+    needed = GROUPS[entry.mnemonic].ptx_version(entry)
     return "{}.{}".format(*max(needed, _chip(int(re.sub(r"\D", "", target))).ptx.value))
 
 
-def _parameters(row: Instruction, options: Immediates) -> Iterator[tuple[str, str]]:
+def _parameters(entry: Instruction, options: Immediates) -> Iterator[tuple[str, str]]:
     """Yield type and name of every parameter of the kernel, in order."""
-    for operand in inputs_of(row):
+    for operand in inputs_of(entry):
         yield from (("u64", operand), ("u64", f"{operand}_of"))
-        if is_shared(row, options, operand):
+        if is_shared(entry, options, operand):
             yield from (("u32", f"{operand}_bytes"), ("u64", f"{operand}_descriptor"))
         else:
             yield "u32", f"{operand}_tiles"
     yield from (("u64", "d"), ("u32", "results"))
-    if row.is_warpgroup:
+    if entry.is_warpgroup:
         yield "u32", "scale_d"

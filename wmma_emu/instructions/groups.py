@@ -65,8 +65,8 @@ class _FamilyFacts(NamedTuple):
     figures: str = ""
 
 
-EXACT = "ptxas 13.0, every kind of row under every version, 2026-11-21: the oldest that it takes"
-SUFFICES = "ptxas 13.0, every kind of row under every version, 2026-11-21: it takes all, and of most older ones too: "
+EXACT = "ptxas 13.0, every kind of entry under every version, 2026-11-21: the oldest that it takes"
+SUFFICES = "ptxas 13.0, every kind of entry under every version, 2026-11-21: it takes all, and of most older ones too: "
 _PTX_7_8 = PtxVersion((7, 8), SUFFICES + "6.4 to 7.1 except e4m3, e5m2 and larger f64")
 _READ = "ptxas 13.0 and 12.8, cubins disassembled, 2026-11-20"
 _LATER_READ = "ptxas 13.0, cubins disassembled, 2026-11-21"

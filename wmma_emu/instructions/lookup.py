@@ -18,7 +18,7 @@ _Key = tuple[str, str, tuple[str, ...], tuple[str, ...], frozenset[str]]
 
 
 @cache
-def _rows(shape: str) -> dict[_Key, Instruction]:
+def _entries(shape: str) -> dict[_Key, Instruction]:
     """Return every instruction of a shape, keyed by the parts of its mnemonic in any order."""
     return {_key(parse(name)): entry for name, entry in INSTRUCTIONS.items() if entry.shape == shape}
 
@@ -69,7 +69,7 @@ def lookup(mnemonic: "str | Instruction", arch: "str | Arch | None" = None) -> I
     else:
         parts = parse(mnemonic)
         is_odd = parts.unknown or _repeats(parts.modifiers) or len(parts.shapes) != 1
-        found = None if is_odd else _rows(parts.shapes[0]).get(_key(parts))
+        found = None if is_odd else _entries(parts.shapes[0]).get(_key(parts))
         if found is None:
             raise UnsupportedInstructionError(refusal(parts, chip))
         entry = found

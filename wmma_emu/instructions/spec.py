@@ -40,7 +40,7 @@ class Container(NamedTuple):
     shift: int
 
 
-@drawn_by("instruction_rows")
+@drawn_by("instruction_entries")
 @dataclass(frozen=True, slots=True)
 class Instruction(Sourced):
     """One entry of the table of instructions: a matrix instruction with everything in its PTX mnemonic.

@@ -43,8 +43,8 @@ class Table(Sourced):
 
 
 TABLES = {
-    row.name: row
-    for row in (
+    entry.name: entry
+    for entry in (
         Table("rcp", 128, 8092, "significand of x: [1, 2)"),
         Table("rsqrt", 128, 32766, "significand of x: [1, 2) where its exponent is even, then [2, 4) where it is odd"),
         Table("sqrt", 128, 32766, "significand of x: [1, 2) where its exponent is even, then [2, 4) where it is odd"),

@@ -82,14 +82,14 @@ def _parse(instruction: object, chip: str) -> tuple[str, str, tuple[str, ...]]:
 
 def _reason(target: str, source: str, modifiers: tuple[str, ...]) -> str:
     """Return the illegal part: the pair of types, the rounding, or the following modifiers."""
-    pair = [row for row in CVT_FORMS.values() if (row.target, row.source) == (target, source)]
+    pair = [entry for entry in CVT_FORMS.values() if (entry.target, entry.source) == (target, source)]
     if not pair:
-        sources = dict.fromkeys(row.source for row in CVT_FORMS.values() if row.target == target)
+        sources = dict.fromkeys(entry.source for entry in CVT_FORMS.values() if entry.target == target)
         if not sources:
             return f"no type is converted to {target}"
         return f"{target} is converted from {', '.join(sources)}, not from {source}"
     given = [x for x in modifiers if x in CVT_ROUNDINGS]
-    roundings = list(dict.fromkeys(row.rounding for row in pair))
+    roundings = list(dict.fromkeys(entry.rounding for entry in pair))
     if len(given) > 1:
         return f"it names {len(given)} roundings, {' and '.join(given)}"
     rounding = given[0] if given else ""
@@ -101,7 +101,7 @@ def _reason(target: str, source: str, modifiers: tuple[str, ...]) -> str:
         return f"from {source} to {target} the rounding is one of {', '.join(named)}{none}" + (
             f", not .{rounding}" if rounding else "; name one"
         )
-    rest = [".".join(x for x in row.modifiers if x != rounding) for row in pair if row.rounding == rounding]
+    rest = [".".join(x for x in entry.modifiers if x != rounding) for entry in pair if entry.rounding == rounding]
     asked = ".".join(x for x in modifiers if x != rounding)
     legal = ", ".join(f".{x}" if x else "none" for x in rest)
     return f"modifiers {f'.{asked}' if asked else '(none)'} are not legal; legal: {legal}"
@@ -111,9 +111,9 @@ def _near(instruction: str, chip: str) -> str:
     """Rank the chip's forms by how alike they are spelled; the same types come first."""
     target, source = (["", "", *instruction.split(".")])[-2:]
 
-    def closeness(row: CvtForm) -> float:
-        same = 0.25 * (row.source == source) + 0.15 * (row.target == target)
-        return likeness(row.mnemonic, instruction) + same + 0.1 * all(x in instruction for x in row.modifiers)
+    def closeness(entry: CvtForm) -> float:
+        same = 0.25 * (entry.source == source) + 0.15 * (entry.target == target)
+        return likeness(entry.mnemonic, instruction) + same + 0.1 * all(x in instruction for x in entry.modifiers)
 
-    rows = sorted((row for row in CVT_FORMS.values() if chip in row.archs), key=closeness, reverse=True)
-    return nearest_are((row.mnemonic for row in rows[:3]), chip)
+    entries = sorted((entry for entry in CVT_FORMS.values() if chip in entry.archs), key=closeness, reverse=True)
+    return nearest_are((entry.mnemonic for entry in entries[:3]), chip)

@@ -131,7 +131,7 @@ _OLD = "PTX ISA 9.0, cvt; accepted by ptxas 13.0 for sm_75 and later, which has 
 _FORMS: list[CvtForm] = []
 
 
-def _rows(
+def _entries(
     targets: str | tuple[str, ...],
     sources: str | tuple[str, ...],
     modifiers: tuple[str, ...],
@@ -173,76 +173,76 @@ def _holds(target: str, source: str) -> bool:
 
 # Integers. Conversions that always fit do not take .sat.
 for _target, _source in product(_INTEGERS, _INTEGERS):
-    _rows(_target, _source, ("",) if _holds(_target, _source) else _SAT)
-_rows(_INTEGERS, "f16 f64", _each(_WHOLE, *_SAT))
-_rows(_INTEGERS, "f32", _each(_WHOLE, *_FTZ_SAT))
-_rows("f16 f64", _INTEGERS, _each(_NEAR, *_SAT))
-_rows("f32", _INTEGERS, _each(_NEAR, *_FTZ_SAT))
-_rows(_WIDE_INTEGERS, "bf16", _each(_WHOLE, ""), "sm_90")
-_rows("bf16", _WIDE_INTEGERS, _each(_NEAR, ""), "sm_90")
+    _entries(_target, _source, ("",) if _holds(_target, _source) else _SAT)
+_entries(_INTEGERS, "f16 f64", _each(_WHOLE, *_SAT))
+_entries(_INTEGERS, "f32", _each(_WHOLE, *_FTZ_SAT))
+_entries("f16 f64", _INTEGERS, _each(_NEAR, *_SAT))
+_entries("f32", _INTEGERS, _each(_NEAR, *_FTZ_SAT))
+_entries(_WIDE_INTEGERS, "bf16", _each(_WHOLE, ""), "sm_90")
+_entries("bf16", _WIDE_INTEGERS, _each(_NEAR, ""), "sm_90")
 
 # Conversions between f16, f32 and f64, and rounding to integral values of the same type.
-_rows("f64", "f16", _SAT, nan="moved")
-_rows("f16", "f64", _each(_NEAR, *_SAT), nan="moved")
-_rows("f32", "f64", _each(_NEAR, *_FTZ_SAT), nan="moved")
-_rows("f32", "f16", _FTZ_SAT)
-_rows("f64", "f32", _FTZ_SAT, nan="moved")
-_rows("f16", "f32", _each(_NEAR, *_SAT))
+_entries("f64", "f16", _SAT, nan="moved")
+_entries("f16", "f64", _each(_NEAR, *_SAT), nan="moved")
+_entries("f32", "f64", _each(_NEAR, *_FTZ_SAT), nan="moved")
+_entries("f32", "f16", _FTZ_SAT)
+_entries("f64", "f32", _FTZ_SAT, nan="moved")
+_entries("f16", "f32", _each(_NEAR, *_SAT))
 _SAME_CODE = "; ptxas 13.0 makes the same machine code as without .ftz, and that one does not flush"
-_rows("f16", "f32", _each(_NEAR, "ftz", "ftz.sat"), status="inferred", provenance=_OLD + _SAME_CODE, flushes=False)
-_rows("f16", "f16", ("", "sat", *_each(_WHOLE, *_SAT)))
+_entries("f16", "f32", _each(_NEAR, "ftz", "ftz.sat"), status="inferred", provenance=_OLD + _SAME_CODE, flushes=False)
+_entries("f16", "f16", ("", "sat", *_each(_WHOLE, *_SAT)))
 _UNMOVED = "; ptxas 13.0 makes no instruction of it: the bits stay as they are"
-_rows("f32", "f32", ("",), nan="kept", status="inferred", provenance=_OLD + _UNMOVED)
-_rows("f64", "f64", ("",), nan="kept", status="inferred", provenance=_OLD + _UNMOVED)
-_rows("f32", "f32", ("ftz", "sat", "ftz.sat", *_each(_WHOLE, *_FTZ_SAT)))
-_rows("f64", "f64", ("sat", *_each(_WHOLE, *_SAT)), nan="moved")
+_entries("f32", "f32", ("",), nan="kept", status="inferred", provenance=_OLD + _UNMOVED)
+_entries("f64", "f64", ("",), nan="kept", status="inferred", provenance=_OLD + _UNMOVED)
+_entries("f32", "f32", ("ftz", "sat", "ftz.sat", *_each(_WHOLE, *_FTZ_SAT)))
+_entries("f64", "f64", ("sat", *_each(_WHOLE, *_SAT)), nan="moved")
 
 # bf16. The conversion to f32 is a shift on every chip, whatever the rounding.
 _SHIFT = "; one shift in the machine code of ptxas 13.0 for sm_80 and sm_90"
-_rows("bf16", "f32", _each(_NEAR, "", "ftz"), "sm_80")
-_rows("f32", "bf16", _each("-" + _NEAR, ""), "sm_80", nan="kept", status="inferred",
+_entries("bf16", "f32", _each(_NEAR, "", "ftz"), "sm_80")
+_entries("f32", "bf16", _each("-" + _NEAR, ""), "sm_80", nan="kept", status="inferred",
       provenance=_PTX.format("sm_80") + _SHIFT)  # fmt: skip
-_rows("f32", "bf16", _each("-" + _NEAR, "ftz"), "sm_90")
-_rows("f16", "bf16", _each("-" + _NEAR, ""), "sm_90")
-_rows("f64", "bf16", _each("-" + _NEAR, ""), "sm_90", nan="moved")
-_rows("bf16", "f16", _each("-" + _NEAR, ""), "sm_90")
-_rows("bf16", "f64", _each(_NEAR, ""), "sm_90", nan="moved")
-_rows("bf16", "bf16", ("", *_each(_WHOLE, "")), "sm_90")
+_entries("f32", "bf16", _each("-" + _NEAR, "ftz"), "sm_90")
+_entries("f16", "bf16", _each("-" + _NEAR, ""), "sm_90")
+_entries("f64", "bf16", _each("-" + _NEAR, ""), "sm_90", nan="moved")
+_entries("bf16", "f16", _each("-" + _NEAR, ""), "sm_90")
+_entries("bf16", "f64", _each(_NEAR, ""), "sm_90", nan="moved")
+_entries("bf16", "bf16", ("", *_each(_WHOLE, "")), "sm_90")
 
 # With .relu and .satfinite: one f32, or two that are packed, the first in the upper half.
-_rows("f16", "f32", _each("rn rz", "satfinite"), "sm_75")
-_rows("f16", "f32", _each("rn rz", "relu", "relu.satfinite"), "sm_80")
-_rows("bf16", "f32", _each("rn rz", "satfinite", "relu", "relu.satfinite"), "sm_80")
-_rows("f16x2 bf16x2", "f32", _each("rn rz", "", "satfinite", "relu", "relu.satfinite"), "sm_80")
+_entries("f16", "f32", _each("rn rz", "satfinite"), "sm_75")
+_entries("f16", "f32", _each("rn rz", "relu", "relu.satfinite"), "sm_80")
+_entries("bf16", "f32", _each("rn rz", "satfinite", "relu", "relu.satfinite"), "sm_80")
+_entries("f16x2 bf16x2", "f32", _each("rn rz", "", "satfinite", "relu", "relu.satfinite"), "sm_80")
 
 # tf32. The conversion with .rna is a short sequence of integer instructions on every chip.
 _CUT_BACK = "; infinities and NaN from the machine code of ptxas 13.0: what is not below infinity loses 0x2000"
-_rows("tf32", "f32", ("rna",), "sm_80", nan="cut", provenance=_PTX.format("sm_80"))
-_rows("tf32", "f32", ("rna.satfinite",), "sm_80", nan="cut", status="inferred",
+_entries("tf32", "f32", ("rna",), "sm_80", nan="cut", provenance=_PTX.format("sm_80"))
+_entries("tf32", "f32", ("rna.satfinite",), "sm_80", nan="cut", status="inferred",
       provenance=_PTX.format("sm_80") + _CUT_BACK)  # fmt: skip
-_rows("tf32", "f32", _each("rn rz", "", "relu"), "sm_90")
-_rows("tf32", "f32", _each("rn rz", "satfinite", "satfinite.relu"), "sm_100")
+_entries("tf32", "f32", _each("rn rz", "", "relu"), "sm_90")
+_entries("tf32", "f32", _each("rn rz", "satfinite", "satfinite.relu"), "sm_100")
 
 # Narrow formats, two per register.
 _RN = _each("rn", "", "relu")
 _RN_SATFINITE = _each("rn", "satfinite", "satfinite.relu")
-_rows("e4m3x2 e5m2x2", "f32 f16x2", _RN_SATFINITE, "sm_89")
-_rows("f16x2", "e4m3x2 e5m2x2", _RN, "sm_89")
-_rows("e2m1x2 e2m3x2 e3m2x2", "f32", _RN_SATFINITE, "sm_100")
-_rows("e2m1x2", "f16x2", _RN_SATFINITE, "sm_100")
-_rows("f16x2", "e2m1x2 e2m3x2 e3m2x2", _RN, "sm_100")
-_rows("ue8m0x2", "f32 bf16x2", _each("rz rp", "", "satfinite"), "sm_100")
-_rows("bf16x2", "ue8m0x2", ("rn",), "sm_100")
+_entries("e4m3x2 e5m2x2", "f32 f16x2", _RN_SATFINITE, "sm_89")
+_entries("f16x2", "e4m3x2 e5m2x2", _RN, "sm_89")
+_entries("e2m1x2 e2m3x2 e3m2x2", "f32", _RN_SATFINITE, "sm_100")
+_entries("e2m1x2", "f16x2", _RN_SATFINITE, "sm_100")
+_entries("f16x2", "e2m1x2 e2m3x2 e3m2x2", _RN, "sm_100")
+_entries("ue8m0x2", "f32 bf16x2", _each("rz rp", "", "satfinite"), "sm_100")
+_entries("bf16x2", "ue8m0x2", ("rn",), "sm_100")
 
 # Stochastic rounding, with random bits in an additional register: only sm_100a and sm_103a.
 _RS = {"first": "sm_100f", "status": "not modelled", "provenance": "PTX ISA 9.0, cvt; accepted by ptxas "
        "13.0 for sm_100a and sm_103a"}  # fmt: skip
 for _target in ("f16x2", "bf16x2"):
-    _rows(_target, "f32", _each("rs", "", "satfinite", "relu", "relu.satfinite"), **_RS)  # type: ignore[arg-type]
+    _entries(_target, "f32", _each("rs", "", "satfinite", "relu", "relu.satfinite"), **_RS)  # type: ignore[arg-type]
 for _target in _PACKED[5:]:
-    _rows(_target, "f32", _each("rs", "satfinite", "satfinite.relu"), **_RS)  # type: ignore[arg-type]
+    _entries(_target, "f32", _each("rs", "satfinite", "satfinite.relu"), **_RS)  # type: ignore[arg-type]
 
 CVT_FORMS: dict[tuple[str, str, frozenset[str]], CvtForm] = {
-    (row.target, row.source, frozenset(row.modifiers)): row for row in _FORMS
+    (entry.target, entry.source, frozenset(entry.modifiers)): entry for entry in _FORMS
 }
 """Every legal form by its target, its source and its modifiers."""

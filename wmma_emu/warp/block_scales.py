@@ -86,8 +86,8 @@ class BoundScale:
     @property
     def matrix_shape(self) -> tuple[int, int]:
         """(m, scale_vec) of A, (scale_vec, n) of B."""
-        row = self.instruction
-        return (row.m, row.scale_vec) if self.operand == "a" else (row.scale_vec, row.n)
+        entry = self.instruction
+        return (entry.m, entry.scale_vec) if self.operand == "a" else (entry.scale_vec, entry.n)
 
     @property
     def selectors(self) -> ScaleSelectors:

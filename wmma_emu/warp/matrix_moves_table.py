@@ -97,7 +97,7 @@ def _accepted(family: str, first: str) -> Evidence:
 _UNPACKED = {"b8": 8, "b8x16.b6x16_p32": 6, "b8x16.b4x16_p64": 4}
 
 
-def _rows() -> tuple[MatrixMove, ...]:
+def _entries() -> tuple[MatrixMove, ...]:
     entries: list[MatrixMove] = []
     for family, first in (("ldmatrix", "sm_75"), ("stmatrix", "sm_90")):
         known = _accepted(family, first)
@@ -120,7 +120,7 @@ def _rows() -> tuple[MatrixMove, ...]:
     return tuple(entries)
 
 
-MATRIX_MOVES: dict[str, MatrixMove] = {entry.mnemonic: entry for entry in _rows()}
+MATRIX_MOVES: dict[str, MatrixMove] = {entry.mnemonic: entry for entry in _entries()}
 """Every legal form by its full mnemonic."""
 
 

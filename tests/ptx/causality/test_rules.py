@@ -12,7 +12,7 @@ FLAG = 64
 """The position of a word in global memory."""
 
 
-class Launch:
+class TwoBlocks:
     """Two blocks of two warps. A thread is (block, warp, lane)."""
 
     def __init__(self):
@@ -49,7 +49,7 @@ class Launch:
 
 @pytest.fixture
 def launch():
-    return Launch()
+    return TwoBlocks()
 
 
 def test_an_access_happens_before_later_accesses_of_its_thread_and_of_no_other(launch):

@@ -96,7 +96,13 @@ def test_there_are_bugs_of_every_kind():
     assert all(KINDS[x.kind].severity == x.severity for x in PLANTED.values())
 
 
-def test_every_planted_bug_is_one_of_many_mistakes():
+def test_every_planted_bug_shows_one_mistake_of_the_list():
     planted = [x for names in MISTAKES.values() for x in names.split()]
     assert sorted(planted) == sorted(PLANTED)
-    assert len(planted) >= 80 and len(MISTAKES) >= 25
+    assert MISTAKES.keys() >= {
+        "missing __syncthreads", "__syncwarp for __syncthreads", "missing __syncwarp", "different membermasks",
+        "flag without a fence", "fence of too narrow a scope", "atomic of too narrow a scope",
+        "missing barrier of the grid", "cp.async without a wait", "mbarrier of the wrong phase",
+        "uninitialised address", "out of bounds of global memory", "out of bounds of shared memory", "misaligned",
+        "write to read-only memory", "illegal metadata", "assertion or trap",
+    }  # fmt: skip

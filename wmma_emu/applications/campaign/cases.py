@@ -83,27 +83,27 @@ class Case:
         return replace(self, theirs=theirs, ours=ours)
 
 
-def _patterns(row: Instruction, cases: Sequence[Case]) -> Operands:
+def _patterns(entry: Instruction, cases: Sequence[Case]) -> Operands:
     """Return patterns of many cases: a (cases, terms), b (cases, k), c (cases,)."""
     a, b, c = (
-        np.array([getattr(case, x) for case in cases], row.format(x).storage) for x in ("a", "b", "c")
+        np.array([getattr(case, x) for case in cases], entry.format(x).storage) for x in ("a", "b", "c")
     )  # fmt: skip
-    indices = np.array([case.indices for case in cases], np.int64) if row.is_sparse else None
+    indices = np.array([case.indices for case in cases], np.int64) if entry.is_sparse else None
     return Operands(a, b, c, indices)
 
 
-def _scales(row: Instruction, cases: Sequence[Case]) -> Scales | None:
+def _scales(entry: Instruction, cases: Sequence[Case]) -> Scales | None:
     """Return block scales of many cases, (cases, scale_vec), for A and for B."""
-    if not row.is_block_scaled:
+    if not entry.is_block_scaled:
         return None
     return Scales(*(np.array([getattr(case, x) for case in cases], np.uint8) for x in ("scale_a", "scale_b")))
 
 
-def plain_indices(row: Instruction) -> NDArray[np.int64]:
+def plain_indices(entry: Instruction) -> NDArray[np.int64]:
     """Return the first legal choice of every chunk of a sparse row: (terms,)."""
-    places = granularity_of(row)
+    places = granularity_of(entry)
     first = next(columns for columns in places.nibbles.values() if list(columns) == sorted(columns))
-    return np.array([start + x for start in range(0, row.k, places.chunk) for x in first], np.int64)
+    return np.array([start + x for start in range(0, entry.k, places.chunk) for x in first], np.int64)
 
 
 def emulate_cases(ins: BoundInstruction, product: DotProduct, cases: Sequence[Case]) -> list[int]:
@@ -123,42 +123,42 @@ def execute_cases(execute: Execute, ins: BoundInstruction, cases: Sequence[Case]
 
     All other elements are +0, with block scales of one.
     """
-    row, first = ins.instruction, cases[0]
-    patterns = _patterns(row, cases)
-    together = row.products
+    entry, first = ins.instruction, cases[0]
+    patterns = _patterns(entry, cases)
+    together = entry.products
     count = len(cases) * together
-    a = np.zeros((count, *row.matrix_shape("a")), patterns.a.dtype)
-    b = np.zeros((count, row.k, row.n), patterns.b.dtype)
-    c = np.zeros((count, row.m, row.n), patterns.c.dtype)
+    a = np.zeros((count, *entry.matrix_shape("a")), patterns.a.dtype)
+    b = np.zeros((count, entry.k, entry.n), patterns.b.dtype)
+    c = np.zeros((count, entry.m, entry.n), patterns.c.dtype)
     own = slice(first.product, None, together)
     a[own, first.row] = patterns.a
     b[own, :, first.column] = patterns.b
     c[own, first.row, first.column] = patterns.c
     indices = None
     if patterns.indices is not None:
-        indices = np.tile(plain_indices(row), (count, row.m, 1))
+        indices = np.tile(plain_indices(entry), (count, entry.m, 1))
         indices[own, first.row] = patterns.indices
     every = np.arange(len(cases))
-    packed = pack_operands(ins, Operands(a, b, c, indices), first.variant, _scale_tiles(row, cases))
+    packed = pack_operands(ins, Operands(a, b, c, indices), first.variant, _scale_tiles(entry, cases))
     (x, y, z), keywords = packed.some_pairs(every, every)
     d = ins.d.unpack_bits(execute(ins, x, y, z, **keywords))
-    d = d.reshape(len(cases), together, row.m, row.n)
+    d = d.reshape(len(cases), together, entry.m, entry.n)
     result: list[int] = d[:, first.product, first.row, first.column].tolist()
     return result
 
 
-def one_of_scales(row: Instruction) -> int:
+def one_of_scales(entry: Instruction) -> int:
     """Return the pattern of a block scale of one."""
-    fmt = format_of(row.scale)
+    fmt = format_of(entry.scale)
     return fmt.bias << fmt.fraction_bits
 
 
-def _scale_tiles(row: Instruction, cases: Sequence[Case]) -> Scales | None:
+def _scale_tiles(entry: Instruction, cases: Sequence[Case]) -> Scales | None:
     """Return block scales of a tile for each case: the case's own at its position, and one elsewhere."""
-    own, first = _scales(row, cases), cases[0]
+    own, first = _scales(entry, cases), cases[0]
     if own is None:
         return None
-    a = np.full((len(cases), row.m, row.scale_vec), one_of_scales(row), np.uint8)
-    b = np.full((len(cases), row.scale_vec, row.n), one_of_scales(row), np.uint8)
+    a = np.full((len(cases), entry.m, entry.scale_vec), one_of_scales(entry), np.uint8)
+    b = np.full((len(cases), entry.scale_vec, entry.n), one_of_scales(entry), np.uint8)
     a[:, first.row], b[:, :, first.column] = own
     return Scales(a, b)

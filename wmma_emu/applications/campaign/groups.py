@@ -22,23 +22,23 @@ What = str | Instruction | BoundInstruction | Iterable[str | Instruction | Bound
 """The instructions of a campaign: an instruction, a mnemonic, a regular expression, or a list."""
 
 GROUPS: dict[str, Callable[[Instruction], bool]] = {
-    "block-scaled": lambda row: row.is_block_scaled,
-    "sparse": lambda row: row.is_sparse,
-    "f16": lambda row: row.a == "f16",
-    "bf16": lambda row: row.a == "bf16",
-    "tf32": lambda row: row.a == "tf32",
-    "FP6, FP4": lambda row: row.a in FP6 + FP4 or row.b in FP6 + FP4,
-    "FP8 mma": lambda row: row.a in FP8 and not row.is_warpgroup,
-    "FP8 wgmma": lambda row: row.a in FP8 and row.is_warpgroup,
-    "f64": lambda row: row.a == "f64",
-    "8-bit": lambda row: row.a in ("s8", "u8"),
-    "4-bit": lambda row: row.a in ("s4", "u4"),
-    "b1": lambda row: row.a == "b1",
+    "block-scaled": lambda entry: entry.is_block_scaled,
+    "sparse": lambda entry: entry.is_sparse,
+    "f16": lambda entry: entry.a == "f16",
+    "bf16": lambda entry: entry.a == "bf16",
+    "tf32": lambda entry: entry.a == "tf32",
+    "FP6, FP4": lambda entry: entry.a in FP6 + FP4 or entry.b in FP6 + FP4,
+    "FP8 mma": lambda entry: entry.a in FP8 and not entry.is_warpgroup,
+    "FP8 wgmma": lambda entry: entry.a in FP8 and entry.is_warpgroup,
+    "f64": lambda entry: entry.a == "f64",
+    "8-bit": lambda entry: entry.a in ("s8", "u8"),
+    "4-bit": lambda entry: entry.a in ("s4", "u4"),
+    "b1": lambda entry: entry.a == "b1",
 }
 """The kinds, by name; an instruction belongs to the first one that accepts it."""
 
 
-def group_of(row: Instruction) -> str:
+def group_of(entry: Instruction) -> str:
     """Return the name of an instruction's group.
 
     Examples
@@ -47,7 +47,7 @@ def group_of(row: Instruction) -> str:
     >>> group_of(lookup("mma.sp.m16n8k32.f32.f16.f16.f32")), group_of(lookup("wgmma.m64n8k32.f32.e4m3.e5m2"))
     ('sparse', 'FP8 wgmma')
     """
-    return next((name for name, takes in GROUPS.items() if takes(row)), "other")
+    return next((name for name, takes in GROUPS.items() if takes(entry)), "other")
 
 
 def bound_instructions(what: What, arch: str | Arch) -> list[BoundInstruction]:
@@ -87,21 +87,21 @@ def _of_item(item: object, chip: Arch) -> list[BoundInstruction]:
             "expression, or a list"
         )
     try:
-        row = lookup(item, chip.name)
+        entry = lookup(item, chip.name)
     except UnsupportedInstructionError as error:
         return [bound_instruction(row, chip) for row in _matching(item, chip, error)]
-    return [_bound(row, chip)]
+    return [_bound(entry, chip)]
 
 
-def _bound(row: Instruction, chip: Arch) -> BoundInstruction:
-    _refuse_tensor(row)
-    return bound_instruction(row, chip)
+def _bound(entry: Instruction, chip: Arch) -> BoundInstruction:
+    _refuse_tensor(entry)
+    return bound_instruction(entry, chip)
 
 
-def _refuse_tensor(row: Instruction) -> None:
-    if row.is_tensor:
+def _refuse_tensor(entry: Instruction) -> None:
+    if entry.is_tensor:
         raise UnsupportedInstructionError(
-            f"{row.mnemonic} uses tensor memory, but a campaign executes instructions on registers: mma.sync, "
+            f"{entry.mnemonic} uses tensor memory, but a campaign executes instructions on registers: mma.sync, "
             "mma.sp, wmma.mma and wgmma"
         )
 
@@ -114,15 +114,14 @@ def _matching(pattern: str, chip: Arch, not_a_mnemonic: UnsupportedInstructionEr
         raise UnknownNameError(
             f"{shorten(pattern)} is neither a mnemonic nor a regular expression ({error})"
         ) from None
-    rows = [row for row in INSTRUCTIONS.values() if search(row.mnemonic) or search(row.short_mnemonic)]
-    here = [row for row in rows if chip.name in row.archs and models_for(row, chip.name)]
+    entries = [entry for entry in INSTRUCTIONS.values() if search(entry.mnemonic) or search(entry.short_mnemonic)]
+    here = [entry for entry in entries if chip.name in entry.archs and models_for(entry, chip.name)]
     if here:
         return here
-    if rows:
+    if entries:
         raise UnsupportedInstructionError(
-            f"{shorten(pattern)} matches {len(rows)} instructions, but none of {chip}; {rows[0].mnemonic} is available "
-            "on "
-            f"{', '.join(rows[0].archs)}"
+            f"{shorten(pattern)} matches {len(entries)} instructions, but none of {chip}; "
+            f"{entries[0].mnemonic} is available on {', '.join(entries[0].archs)}"
         )
     raise UnknownNameError(
         f"{shorten(pattern)} matches no instruction as a regular expression, and as a name: {not_a_mnemonic}"

@@ -138,14 +138,14 @@ def pack_operands(
     ins: BoundInstruction, operands: Operands, variant: Variant, scales: Scales | None = None
 ) -> Packed:  # fmt: skip
     """Pack pools of tiles; four tiles per warp if it multiplies four."""
-    row = ins.instruction
-    a_shared = row.is_warpgroup and variant.a_shared
+    entry = ins.instruction
+    a_shared = entry.is_warpgroup and variant.a_shared
     a = _matrices(ins, "a", operands.a) if a_shared else _registers(ins, "a", operands.a)
-    b = _matrices(ins, "b", operands.b) if row.is_warpgroup else _registers(ins, "b", operands.b)
-    metadata = None if operands.indices is None else pack_metadata(row, operands.indices, variant.selector)
+    b = _matrices(ins, "b", operands.b) if entry.is_warpgroup else _registers(ins, "b", operands.b)
+    metadata = None if operands.indices is None else pack_metadata(entry, operands.indices, variant.selector)
     return Packed(
-        a, b, _registers(ins, "c", operands.c), int(not a_shared), int(not row.is_warpgroup), metadata,
-        variant.keywords(row), _scale_registers(ins, scales, variant),
+        a, b, _registers(ins, "c", operands.c), int(not a_shared), int(not entry.is_warpgroup), metadata,
+        variant.keywords(entry), _scale_registers(ins, scales, variant),
     )  # fmt: skip
 
 

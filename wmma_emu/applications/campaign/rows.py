@@ -24,7 +24,7 @@ _SCALES = ("scale_a", "scale_b")
 
 def row_of(ins: BoundInstruction, finding: Mismatch, device: dict[str, Any]) -> dict[str, Any]:
     """Return a mismatch as a row: everything needed to execute it again, and the source of its bits."""
-    case, row = finding.smallest, ins.instruction
+    case, entry = finding.smallest, ins.instruction
 
     def pattern(bits: int, operand: str) -> str:
         return f"0x{bits:0{-(-getattr(ins.product, operand).bits // _DIGITS)}x}"
@@ -34,8 +34,8 @@ def row_of(ins: BoundInstruction, finding: Mismatch, device: dict[str, Any]) -> 
         **({"model": ins.model.name} if ins.model.name else {}),
         "row": case.row, "column": case.column, "product": case.product,
         "a": [pattern(x, "a") for x in case.a], "b": [pattern(x, "b") for x in case.b], "c": pattern(case.c, "c"),
-        "indices": list(case.indices) if row.is_sparse and case.indices is not None else None,
-        **({x: [f"0x{bits:02x}" for bits in getattr(case, x)] for x in _SCALES} if row.is_block_scaled else {}),
+        "indices": list(case.indices) if entry.is_sparse and case.indices is not None else None,
+        **({x: [f"0x{bits:02x}" for bits in getattr(case, x)] for x in _SCALES} if entry.is_block_scaled else {}),
         "options": {k: v for k, v in asdict(case.variant).items() if v != getattr(Variant(), k)},
         "expected": pattern(case.theirs, "d"), "emulated": pattern(case.ours, "d"),
         "device": device.get("name", ""), "driver": device.get("driver", ""), "toolkit": device.get("toolkit", ""),

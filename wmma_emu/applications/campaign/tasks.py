@@ -38,9 +38,9 @@ class Task:
     q: int
     variant: Variant
 
-    def dot_products(self, row: Instruction) -> int:
+    def dot_products(self, entry: Instruction) -> int:
         """Return the number of elements of D that it computes."""
-        return self.p * self.q * row.m * row.n * row.products
+        return self.p * self.q * entry.m * entry.n * entry.products
 
 
 def plan_tasks(
@@ -61,12 +61,12 @@ def plan_tasks(
         )
     tasks: list[Task] = []
     for number, (ins, count) in enumerate(zip(instructions, counts, strict=True)):
-        row = ins.instruction
-        names = [x for x in generators_of(row) if generators is None or x in generators]
-        variants = variants_of(row)
+        entry = ins.instruction
+        names = [x for x in generators_of(entry) if generators is None or x in generators]
+        variants = variants_of(entry)
         share = -(-count // len(names))
         parts = -(-share // DOT_PRODUCTS_OF_A_TASK)
-        p, q = _pool_sizes(row, -(-share // parts))
+        p, q = _pool_sizes(entry, -(-share // parts))
         for turn, generator in enumerate(names):
             for part in range(parts):
                 chosen = variants[(turn + part) % len(variants)]
@@ -74,10 +74,10 @@ def plan_tasks(
     return tasks
 
 
-def _pool_sizes(row: Instruction, dot_products: int) -> tuple[int, int]:
+def _pool_sizes(entry: Instruction, dot_products: int) -> tuple[int, int]:
     """Choose p and q: about as many rows of A as columns of B, so that few are drawn."""
-    wanted = max(1, -(-dot_products // prod((row.m, row.n, row.products))))
-    q = min(wanted, max(1, round((wanted * row.m / row.n) ** 0.5)))
+    wanted = max(1, -(-dot_products // prod((entry.m, entry.n, entry.products))))
+    q = min(wanted, max(1, round((wanted * entry.m / entry.n) ** 0.5)))
     return -(-wanted // q), q
 
 

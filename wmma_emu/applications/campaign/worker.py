@@ -62,10 +62,10 @@ class Worker:
         """Execute a task."""
         clock = _Clock()
         ins = self._instruction(task.instruction)
-        row, together = ins.instruction, ins.instruction.products
+        entry, together = ins.instruction, ins.instruction.products
         kernels = getattr(self._backend, "kernel_seconds", 0.0)
-        operands = draw(row, task.generator, task.seed, task.p * together, task.q * together, task.q * together)
-        scales = draw_scales(row, task.generator, task.seed, task.p, task.q) if row.is_block_scaled else None
+        operands = draw(entry, task.generator, task.seed, task.p * together, task.q * together, task.q * together)
+        scales = draw_scales(entry, task.generator, task.seed, task.p, task.q) if entry.is_block_scaled else None
         clock.lap("draw")
         packed = pack_operands(ins, operands, task.variant, scales)
         clock.lap("pack")
@@ -73,8 +73,8 @@ class Worker:
         theirs = self._backend.execute(ins, a, b, c, **keywords)
         clock.lap("backend")
         clock.seconds["kernels"] = getattr(self._backend, "kernel_seconds", 0.0) - kernels
-        read = apply_variant(row, operands, task.variant)
-        tiles = emulate_pairs(row, ins.product, read, read_scales(row, scales))
+        read = apply_variant(entry, operands, task.variant)
+        tiles = emulate_pairs(entry, ins.product, read, read_scales(entry, scales))
         clock.lap("emulate")
         ours = ins.d.pack_bits(tiles)
         bits = list(differing(ins, theirs, ours, tiles))
@@ -83,7 +83,7 @@ class Worker:
         reference = list(unlike_reference(ins, operands, tiles, task, scales))
         clock.lap("check")
         count = Count(
-            task.dot_products(row), len(bits), sum(x.unread for x in bits), executed, len(registers), BY_REFERENCE,
+            task.dot_products(entry), len(bits), sum(x.unread for x in bits), executed, len(registers), BY_REFERENCE,
             len(reference),
         )  # fmt: skip
         result = TaskResult(task.number, count, clock.seconds)

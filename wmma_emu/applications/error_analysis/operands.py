@@ -130,7 +130,7 @@ def read_operands(
 
 
 def _block_scales(
-    name: str, product: DotProduct, row: Instruction | None, factors: Factors, sizes: tuple[int, int, int]
+    name: str, product: DotProduct, entry: Instruction | None, factors: Factors, sizes: tuple[int, int, int]
 ) -> BlockScales | None:
     """Read the block scales of whole instructions; the pattern 0 pads the last one."""
     if kind_of_scales(factors.scale_a, factors.scale_b) == "float":
@@ -138,12 +138,12 @@ def _block_scales(
             "scale_a and scale_b are float32, which a kernel applies after the sums; error reports cover only "
             "instructions: leave them out"
         )
-    blocks = scales_of(factors, None, product, row, sizes, name).blocks
-    if blocks is None or row is None:
+    blocks = scales_of(factors, None, product, entry, sizes, name).blocks
+    if blocks is None or entry is None:
         return None
-    significant = np.uint8(0x7F if row.scale == "ue4m3" else 0xFF)  # the top bit of ue4m3 is padding
-    a, b = (x.of_run((slice(None),) * len(x.shape), Run(0, sizes[2]), row.k) & significant for x in blocks)
-    return BlockScales(a, b, format_of(row.scale), row.scale_block)
+    significant = np.uint8(0x7F if entry.scale == "ue4m3" else 0xFF)  # the top bit of ue4m3 is padding
+    a, b = (x.of_run((slice(None),) * len(x.shape), Run(0, sizes[2]), entry.k) & significant for x in blocks)
+    return BlockScales(a, b, format_of(entry.scale), entry.scale_block)
 
 
 def _common(batch: tuple[int, ...], scales: BlockScales) -> tuple[int, ...]:

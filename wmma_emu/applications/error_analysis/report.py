@@ -260,9 +260,9 @@ def error_report(
         contributions["conversion"][here] += fed
     exact, errors, bounds = (x.reshape(m.shape) for x in (exact, errors, bounds))
     bits = work.bits.reshape(m.shape)
-    row = m.product.model
+    entry = m.product.model
     return ErrorReport(
-        instruction=m.name, arch=m.arch, model=row.describe(), evidence=row.evidence,
+        instruction=m.name, arch=m.arch, model=entry.describe(), evidence=entry.evidence,
         k=m.a.shape[-1], format=m.product.d.name, result=from_bits(bits, m.product.d), exact=exact, errors=errors,
         ulps=_in_ulps(errors, exact, m.product.d.name),
         contributions={kind: x.reshape(m.shape) for kind, x in contributions.items()}, bounds=bounds,

@@ -95,12 +95,12 @@ def handout_page(instruction: str | Instruction, arch: str | None = None) -> str
     (True, True)
     """
     chip = None if arch is None else arch_of(arch)
-    row = lookup(instruction, chip)
-    name = (chip or usual_chip(row.archs)).name
-    rows = () if row.is_tensor else (row,)
-    data = {**explorer_data(rows, moves=False, tensor_memory=row.is_tensor), "version": __version__}
-    data["default"] = {"chip": name, "instruction": row.mnemonic}
-    title = f"{row.short_mnemonic} on {name}: which lane holds what"
+    entry = lookup(instruction, chip)
+    name = (chip or usual_chip(entry.archs)).name
+    entries = () if entry.is_tensor else (entry,)
+    data = {**explorer_data(entries, moves=False, tensor_memory=entry.is_tensor), "version": __version__}
+    data["default"] = {"chip": name, "instruction": entry.mnemonic}
+    title = f"{entry.short_mnemonic} on {name}: which lane holds what"
     return _joined("handout.html", ("handout.css",), _HANDOUT_SCRIPTS, data, {"title": title})
 
 

@@ -25,7 +25,7 @@ from wmma_emu.warp.matrix_rows import EVERY_LANE_NEEDS_AN_ADDRESS
 
 @cache
 def explorer_data(
-    rows: tuple[Instruction, ...] | None = None, moves: bool = True, tensor_memory: bool = True
+    entries: tuple[Instruction, ...] | None = None, moves: bool = True, tensor_memory: bool = True
 ) -> dict[str, Any]:
     """Collect the page's data about some instructions, or all, as lists and numbers for JSON.
 
@@ -55,15 +55,15 @@ def explorer_data(
     scales: Numbered[Any] = Numbered()
     held: Numbered[tuple[int, ...]] = Numbered()
     pages: Numbered[str] = Numbered()
-    rows = tuple(INSTRUCTIONS.values()) if rows is None else rows
-    page_of = [pages(document_of(row)) for row in rows]
+    entries = tuple(INSTRUCTIONS.values()) if entries is None else entries
+    page_of = [pages(document_of(entry)) for entry in entries]
 
-    def binding_of(row: Instruction) -> tuple[tuple[int, ...], ...]:
+    def binding_of(entry: Instruction) -> tuple[tuple[int, ...], ...]:
         chips: dict[tuple[int, ...], int] = {}
         for bit, arch in enumerate(ARCHS):
-            if arch not in row.archs:
+            if arch not in entry.archs:
                 continue
-            held = [None if row.is_warpgroup and x == "b" else layout_for(row, x, arch) for x in OPERANDS]
+            held = [None if entry.is_warpgroup and x == "b" else layout_for(entry, x, arch) for x in OPERANDS]
             source = next((x.source, x.status) for x in held if x is not None)
             key = (*(-1 if x is None else layouts(x) for x in held), sources(source))
             chips[key] = chips.get(key, 0) | 1 << bit
@@ -72,14 +72,14 @@ def explorer_data(
     tensor = coded_tensor(sources) if tensor_memory else []
     instructions = [
         [
-            row.mnemonic,
-            types(".".join((row.d, row.a, row.b, row.c))),
-            bindings(binding_of(row)),
-            metadata(coded_metadata(row)) if row.is_sparse else -1,
-            scales(coded_scales(row)) if row.is_block_scaled else -1,
-            held(_held(row)) if any(row.container(x).bits > row.format(x).bits for x in ("a", "b")) else -1,
+            entry.mnemonic,
+            types(".".join((entry.d, entry.a, entry.b, entry.c))),
+            bindings(binding_of(entry)),
+            metadata(coded_metadata(entry)) if entry.is_sparse else -1,
+            scales(coded_scales(entry)) if entry.is_block_scaled else -1,
+            held(_held(entry)) if any(entry.container(x).bits > entry.format(x).bits for x in ("a", "b")) else -1,
         ]
-        for row in rows
+        for entry in entries
     ]
     return {
         "colours": LANE_COLOURS,
@@ -100,7 +100,7 @@ def explorer_data(
         "instructions": instructions,
         "pages": {"names": pages.rows(), "of": page_of},
         "moves": move_rows() if moves else [],
-        "names": coded_names(rows),
+        "names": coded_names(entries),
         "tensor": tensor,
         "paths": coded_paths(),
         "tensor_loads": coded_loads() if tensor_memory else [],
@@ -108,8 +108,8 @@ def explorer_data(
     }
 
 
-def _held(row: Instruction) -> tuple[int, ...]:
-    return row.format("a").bits, row.container("a").shift, row.format("b").bits, row.container("b").shift
+def _held(entry: Instruction) -> tuple[int, ...]:
+    return entry.format("a").bits, entry.container("a").shift, entry.format("b").bits, entry.container("b").shift
 
 
 def _formulas(layout: LaneMap) -> list[Any]:

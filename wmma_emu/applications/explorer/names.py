@@ -25,7 +25,7 @@ from wmma_emu.instructions.tensor import TENSOR_KINDS
 _USES = {"matrix_a": ("row_major", "col_major"), "matrix_b": ("row_major", "col_major"), "accumulator": ("",)}
 
 
-def coded_names(rows: tuple[Instruction, ...]) -> dict[str, Any]:
+def coded_names(entries: tuple[Instruction, ...]) -> dict[str, Any]:
     """Return the other names of instructions.
 
     ``chips``: normalised names of chips, and their patterns. ``formats``: names of each format. ``families``: names of
@@ -45,40 +45,40 @@ def coded_names(rows: tuple[Instruction, ...]) -> dict[str, Any]:
     cute: Numbered[tuple[str, ...]] = Numbered()
     machine: Numbered[tuple[tuple[Any, ...], ...]] = Numbered()
     of = []
-    for row in rows:
-        shape = f"{row.m}x{row.n}x{row.k}"
-        atoms = tuple(x.replace(shape, "@") for x in cute_atoms(row))
-        of.append((cute(atoms), machine(_machine_names(row, shape))))
+    for entry in entries:
+        shape = f"{entry.m}x{entry.n}x{entry.k}"
+        atoms = tuple(x.replace(shape, "@") for x in cute_atoms(entry))
+        of.append((cute(atoms), machine(_machine_names(entry, shape))))
     patterns = {"machine": MACHINE_NAME, "atom": ATOM, "fragment": FRAGMENT}
     return {
         "chips": {"called": plain_names(), **NAME_PATTERNS},
         "formats": {name: " ".join(words) for name, words in FORMAT_NAMES.items()},
-        "families": {x: " ".join((*words, *_generation(x, rows))) for x, words in FAMILY_NAMES.items()},
-        "scaled": {f"{scale} {a}": " ".join(names_of_scaled(scale, a)) for scale, a in _scaled(rows)},
+        "families": {x: " ".join((*words, *_generation(x, entries))) for x, words in FAMILY_NAMES.items()},
+        "scaled": {f"{scale} {a}": " ".join(names_of_scaled(scale, a)) for scale, a in _scaled(entries)},
         "patterns": {name: x.pattern.replace("(?P<", "(?<") for name, x in patterns.items()},
         "cute": cute.rows(), "machine": machine.rows(), "of": of,
-        "fragments": _fragments(rows), "tensor": _tensor_atoms(),
+        "fragments": _fragments(entries), "tensor": _tensor_atoms(),
     }  # fmt: skip
 
 
-def _generation(family: str, rows: tuple[Instruction, ...]) -> tuple[str, ...]:
+def _generation(family: str, entries: tuple[Instruction, ...]) -> tuple[str, ...]:
     """Return the only generation of chips with a family; empty if there are several."""
-    found = TENSOR_KINDS.values() if family in TENSOR_FAMILIES else [x for x in rows if x.family == family]
-    words = {ARCHS[x].generation.replace(",", "").split()[0] for row in found for x in row.archs}
+    found = TENSOR_KINDS.values() if family in TENSOR_FAMILIES else [x for x in entries if x.family == family]
+    words = {ARCHS[x].generation.replace(",", "").split()[0] for entry in found for x in entry.archs}
     return tuple(words) if len(words) == 1 else ()
 
 
-def _scaled(rows: tuple[Instruction, ...]) -> set[tuple[str, str]]:
+def _scaled(entries: tuple[Instruction, ...]) -> set[tuple[str, str]]:
     of_kinds = {(scale, a) for kind in TENSOR_KINDS.values() for scale, _ in kind.scales for a in kind.operands}
-    return of_kinds | {(row.scale, row.a) for row in rows if row.is_block_scaled}
+    return of_kinds | {(entry.scale, entry.a) for entry in entries if entry.is_block_scaled}
 
 
-def _machine_names(row: Instruction, shape: str) -> tuple[tuple[Any, ...], ...]:
+def _machine_names(entry: Instruction, shape: str) -> tuple[tuple[Any, ...], ...]:
     """Return, for groups of chips, the machine instructions of an instruction."""
     found: dict[tuple[str, ...], int] = {}
     for bit, arch in enumerate(ARCHS):
-        if arch in row.archs:
-            texts = [machine_instructions(row, arch, x).text for x in lowerings(row, arch)]
+        if arch in entry.archs:
+            texts = [machine_instructions(entry, arch, x).text for x in lowerings(entry, arch)]
             names = dict.fromkeys(
                 f"{count}x {name}" if count > 1 else name for x in texts for name, count in opcodes(x).items()
             )
@@ -87,8 +87,8 @@ def _machine_names(row: Instruction, shape: str) -> tuple[tuple[Any, ...], ...]:
     return tuple((mask, *names) for names, mask in found.items())
 
 
-def _fragments(rows: tuple[Instruction, ...]) -> dict[str, str]:
-    own = [x for x in rows if x.family == "wmma.mma"]
+def _fragments(entries: tuple[Instruction, ...]) -> dict[str, str]:
+    own = [x for x in entries if x.family == "wmma.mma"]
     shapes = dict.fromkeys((x.m, x.n, x.k) for x in own)
     formats = dict.fromkeys(name for x in own for name in x.types)
     found = {}
@@ -104,8 +104,8 @@ def _fragments(rows: tuple[Instruction, ...]) -> dict[str, str]:
 
 def _tensor_atoms() -> dict[str, str]:
     found = {}
-    for row, pair, source, ending in product(TENSOR_ATOMS, ("", "_2x1SM"), ("SS", "TS"), ("", "_SPARSE")):
-        name = f"SM10{3 if row.k else 0}_MMA_{row.words}{pair}_{source}{ending}".upper()
+    for entry, pair, source, ending in product(TENSOR_ATOMS, ("", "_2x1SM"), ("SS", "TS"), ("", "_SPARSE")):
+        name = f"SM10{3 if entry.k else 0}_MMA_{entry.words}{pair}_{source}{ending}".upper()
         try:
             found[name] = tensor_instruction_of_atom(name)[0].mnemonic
         except UnsupportedInstructionError:

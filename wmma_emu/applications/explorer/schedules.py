@@ -24,10 +24,10 @@ class _Coder:
         self.heads: Numbered[tuple[Any, ...]] = Numbered()
         self.bodies: Numbered[tuple[int, ...]] = Numbered()
 
-    def __call__(self, row: Instruction, arch: str, lowering: str) -> tuple[int, int] | None:
+    def __call__(self, entry: Instruction, arch: str, lowering: str) -> tuple[int, int] | None:
         """Return the numbers of head and body of a schedule of several steps; None if it has one step."""
         try:
-            schedule = schedule_of(row, arch, lowering)
+            schedule = schedule_of(entry, arch, lowering)
         except UnsupportedInstructionError:  # its machine code does not divide the product
             return None
         if len(schedule.steps) == 1:
@@ -71,18 +71,18 @@ def coded_schedules() -> dict[str, Any]:
     """
     coder = _Coder()
     of: dict[int, list[list[int]]] = {}
-    for number, row in enumerate(INSTRUCTIONS.values()):
-        if row.is_warpgroup:
+    for number, entry in enumerate(INSTRUCTIONS.values()):
+        if entry.is_warpgroup:
             continue  # one machine instruction each
         groups: dict[tuple[int, int], int] = {}
         known = [
             (age, bit, arch, lowering)
             for bit, arch in enumerate(ARCHS)
-            if arch in row.archs
-            for age, lowering in enumerate(lowerings(row, arch))
+            if arch in entry.archs
+            for age, lowering in enumerate(lowerings(entry, arch))
         ]
         for _, bit, arch, lowering in sorted(known):
-            key = coder(row, arch, lowering)
+            key = coder(entry, arch, lowering)
             if key is not None:
                 groups[key] = groups.get(key, 0) | 1 << bit
         if groups:

@@ -82,30 +82,30 @@ def coded_tensor(sources: Numbered[tuple[str, str]]) -> list[list[Any]]:
     (['tcgen05.mma.cta_group::1.kind::f16', 64, 16], (248, 256), ['f32', (('f16', 16, 0, 1), ('bf16', 16, 0, 1))])
     """
     rows = []
-    for row, ns, formats in tensor_rows():
-        d = d_placement(row)
+    for entry, ns, formats in tensor_rows():
+        d = d_placement(entry)
         numbers = [sources((d.source, d.status))]
-        held = tuple(_held(row, name, sources) for name in formats)
-        if row.is_block_scaled and row.k != 96:  # for k = 96, only figures show the positions of the scales
-            numbers += [sources((x.source, x.status)) for x in (scale_placement(row, "a"), scale_placement(row, "b"))]
-        chips = sum(1 << bit for bit, arch in enumerate(ARCHS) if arch in row.archs)
+        held = tuple(_held(entry, name, sources) for name in formats)
+        if entry.is_block_scaled and entry.k != 96:  # for k = 96, only figures show the positions of the scales
+            numbers += [sources((x.source, x.status)) for x in (scale_placement(entry, y) for y in ("a", "b"))]
+        chips = sum(1 << bit for bit, arch in enumerate(ARCHS) if arch in entry.archs)
         rows.append([
-            row.mnemonic.split(f".m{row.m}n")[0], row.m, row.k, ns, row.d, held, row.scale, row.scale_vec,
-            granularity_of(row).name if row.is_sparse else "", chips, DATA_PATHS.index(data_path(row)),
+            entry.mnemonic.split(f".m{entry.m}n")[0], entry.m, entry.k, ns, entry.d, held, entry.scale, entry.scale_vec,
+            granularity_of(entry).name if entry.is_sparse else "", chips, DATA_PATHS.index(data_path(entry)),
             [*numbers, -1, -1][:3],
         ])  # fmt: skip
     return rows
 
 
-def _held(row: Instruction, name: str, sources: Numbered[tuple[str, str]]) -> tuple[str, int, int, int]:
+def _held(entry: Instruction, name: str, sources: Numbered[tuple[str, str]]) -> tuple[str, int, int, int]:
     """Return the container of an element of A in a format.
 
     Bits, the element's lowest bit, and the source of its position.
     """
-    same = row if name == row.a else tensor_instruction(
-        row.kind, row.m, row.n, row.d, name, name, k=row.k,
-        scale=row.scale, scale_vec=row.scale_vec, sparse=row.is_sparse, ws=row.family.startswith("tcgen05.mma.ws"),
-        cta_group=data_path(row).cta_group,
+    same = entry if name == entry.a else tensor_instruction(
+        entry.kind, entry.m, entry.n, entry.d, name, name, k=entry.k,
+        scale=entry.scale, scale_vec=entry.scale_vec, sparse=entry.is_sparse,
+        ws=entry.family.startswith("tcgen05.mma.ws"), cta_group=data_path(entry).cta_group,
     )  # fmt: skip
     place = a_placement(same)
     return name, same.container("a").bits, same.container("a").shift, sources((place.source, place.status))

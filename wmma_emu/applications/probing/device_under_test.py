@@ -83,10 +83,10 @@ class DeviceUnderTest:
         return results
 
     def _matrices(self, cases: Sequence[Query]) -> tuple[Bits, Bits, Bits]:
-        row = self.instruction
-        a = np.zeros((row.m, row.k), self.a.storage)
-        b = np.zeros((row.k, row.n), self.b.storage)
-        c = np.zeros((row.m, row.n), self.c.storage)
+        entry = self.instruction
+        a = np.zeros((entry.m, entry.k), self.a.storage)
+        b = np.zeros((entry.k, entry.n), self.b.storage)
+        c = np.zeros((entry.m, entry.n), self.c.storage)
         for i, case in enumerate(cases):
             for position, (x, y) in case.products.items():
                 a[i, self.positions[position]] = x

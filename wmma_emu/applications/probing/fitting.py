@@ -48,17 +48,17 @@ class ObservedTile:
 
 def tiles_of(device: DeviceUnderTest, seeds: Sequence[int]) -> Iterator[ObservedTile]:
     """Query the device with matrices of every input generator."""
-    row = device.instruction
-    for generator in generators_of(row):
+    entry = device.instruction
+    for generator in generators_of(entry):
         for seed in seeds:
-            pools = draw(row, generator, seed, 1, 1, 1)
+            pools = draw(entry, generator, seed, 1, 1, 1)
             a, b, c = pools.a[0], pools.b[0], pools.c[0]
             if pools.indices is None:
                 yield ObservedTile(generator, a, b, c, None, device.multiply(a, b, c))
                 continue
             # Any of the zeros may be kept, so the model uses those that compress keeps.
-            whole = expand(row, a, pools.indices[0])
-            a, indices = compress(row, whole)
+            whole = expand(entry, a, pools.indices[0])
+            a, indices = compress(entry, whole)
             yield ObservedTile(generator, a, b, c, indices, device.multiply(whole, b, c))
 
 

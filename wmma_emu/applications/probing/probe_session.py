@@ -63,13 +63,13 @@ class ProbeSession:
     def _check_uniformity(self) -> bool:
         """Return whether every element of D is computed in the same way, repeatably, and at its position."""
         question, device = "elements of D", self.device
-        row = device.instruction
+        entry = device.instruction
         for case in _ordinary(device):
             one_a, one_b, one_c = device.operands([case])
-            a = np.zeros((row.m, row.k), device.a.storage)
-            b = np.zeros((row.k, row.n), device.b.storage)
+            a = np.zeros((entry.m, entry.k), device.a.storage)
+            b = np.zeros((entry.k, entry.n), device.b.storage)
             a[:, list(device.positions)], b[list(device.positions)] = one_a[0], one_b[0]
-            c = np.full((row.m, row.n), one_c[0, 0, 0])
+            c = np.full((entry.m, entry.n), one_c[0, 0, 0])
             first, second = device.multiply(a, b, c), device.multiply(a, b, c)
             if (first != second).any():
                 self.log.answer(question, "differ from call to call", (), "results are not repeatable")
@@ -83,10 +83,10 @@ class ProbeSession:
 
     def _check_placement(self) -> bool:
         """Return whether row 1 of A and column 0 of B make element [1, 0]."""
-        device, row = self.device, self.device.instruction
-        a, b = np.zeros((row.m, row.k), device.a.storage), np.zeros((row.k, row.n), device.b.storage)
+        device, entry = self.device, self.device.instruction
+        a, b = np.zeros((entry.m, entry.k), device.a.storage), np.zeros((entry.k, entry.n), device.b.storage)
         a[1, 0], b[0, 0] = Terms(device).product(0) or (0, 0)
-        d = device.multiply(a, b, np.zeros((row.m, row.n), device.c.storage))
+        d = device.multiply(a, b, np.zeros((entry.m, entry.n), device.c.storage))
         found = np.argwhere(d).tolist()
         question = "elements of D"
         if found == [[1, 0]]:
@@ -191,8 +191,8 @@ def _ordinary(device: DeviceUnderTest) -> list[Query]:
     return found
 
 
-def _product(row: Instruction, structure: Structure) -> DotProduct:
+def _product(entry: Instruction, structure: Structure) -> DotProduct:
     """Apply a structure to an instruction's formats, with all other parameters at their defaults."""
-    model = DotModel(arch="", families=(row.family,), shapes=(row.shape,), inputs=(row.a,), accumulator=row.d,
+    model = DotModel(arch="", families=(entry.family,), shapes=(entry.shape,), inputs=(entry.a,), accumulator=entry.d,
                      evidence=Evidence("probed", ""), **structure.fields())  # fmt: skip
-    return DotProduct.of(model, row)
+    return DotProduct.of(model, entry)

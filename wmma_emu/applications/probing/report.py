@@ -109,10 +109,10 @@ class ProbeReport:
         if self.model is None:
             return ()
         what = ("families", "shapes", "inputs")
-        rows = (
-            row for row in MODELS if all(set(getattr(self.model, name)) <= set(getattr(row, name)) for name in what)
+        entries = (
+            entry for entry in MODELS if all(set(getattr(self.model, x)) <= set(getattr(entry, x)) for x in what)
         )
-        return tuple(dict.fromkeys(row.arch for row in rows if not self.differences(row)))
+        return tuple(dict.fromkeys(entry.arch for entry in entries if not self.differences(entry)))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as data for JSON."""

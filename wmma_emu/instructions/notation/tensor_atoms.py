@@ -16,7 +16,7 @@ TENSOR_ATOM = re.compile(
 """The name of an atom in capitals: the kind, two SMs or one, the memory of A."""
 
 _ENDINGS = ("", "_SCALED", "_SPARSE", "_VS", "_INTERLEAVED_CF32CTF32CTF32CF32_TN")
-_ROWS = {entry.words: entry for entry in TENSOR_ATOMS}
+_ENTRIES = {entry.words: entry for entry in TENSOR_ATOMS}
 _WHERE = {"SS": "shared memory", "TS": "tensor memory"}
 
 
@@ -36,7 +36,7 @@ def tensor_instruction_of_atom(text: str) -> tuple[Instruction, str]:
     """
     atom = atom_name(text)
     found = TENSOR_ATOM.fullmatch(atom.name)
-    entry = _ROWS.get(found["kind"]) if found else None
+    entry = _ENTRIES.get(found["kind"]) if found else None
     if found is None or entry is None or found["rest"] not in _ENDINGS:
         kinds = ", ".join(f"SM100_MMA_{x.words}_SS" for x in TENSOR_ATOMS if not x.k)
         raise UnsupportedInstructionError(

@@ -44,9 +44,9 @@ def virtual_architecture(arch: str | Arch) -> str:
     >>> virtual_architecture("sm_90"), virtual_architecture("sm_90a"), virtual_architecture("A100")
     ('compute_90', 'compute_90a', 'compute_80')
     """
-    row = arch_of(arch)
+    entry = arch_of(arch)
     asked = re.fullmatch(r"(?:sm|compute)_?\d+([af]?)", str(arch).strip().lower())
-    return f"compute_{row.number}{asked[1] if asked else ''}"
+    return f"compute_{entry.number}{asked[1] if asked else ''}"
 
 
 def bytes_of(source: str) -> bytes:

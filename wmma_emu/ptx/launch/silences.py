@@ -283,7 +283,7 @@ def _require_kind(kind: object) -> None:
         if KINDS[kind].check:
             return
         raise OptionError(f"a {kind} ends the launch and cannot be silenced")
-    legal = [x for x, row in KINDS.items() if row.check]
+    legal = [x for x, entry in KINDS.items() if entry.check]
     hint = did_you_mean(kind, legal, f"kinds are {', '.join(legal)}")
     raise OptionError(f"kind={shorten(kind)} is not a kind of finding{hint}")
 

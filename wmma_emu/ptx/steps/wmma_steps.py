@@ -80,7 +80,7 @@ def _words(instruction: PtxInstruction) -> tuple[str, str, str, str, str, str]:
 
 
 def _addresses(state: State, instruction: PtxInstruction, transfer: _TileTransfer, now: Active) -> tuple[Array, bool]:
-    """Return the address of each lane's chunks, (passes, blocks, warps, 32), and whether all chunks are aligned."""
+    """Return the address of each lane's vectors, (passes, blocks, warps, 32), and whether all vectors are aligned."""
     tile = transfer.tile
     pointer = defined_addresses(state, instruction, transfer.address, now)
     pointer = uniform_value(state, instruction, pointer, now, "the pointer")
@@ -135,11 +135,11 @@ def _load(instruction: PtxInstruction, context: CompileContext) -> Step:
 def _read(
     state: State, instruction: PtxInstruction, transfer: _TileTransfer, where: Array, active: Active, is_whole: bool
 ) -> tuple[Array, Undefined | None]:
-    """Load the chunks, as words (words, passes, blocks, warps, 32), and their uninitialised bits."""
+    """Load the vectors, as words (words, passes, blocks, warps, 32), and their uninitialised bits."""
     tile = transfer.tile
     if is_whole:
         words, undefined = state.memory.load(
-            instruction, transfer.space, where, _WORD_BYTES, tile.words, active, alignment=tile.chunk_bytes
+            instruction, transfer.space, where, _WORD_BYTES, tile.words, active, alignment=tile.vector_bytes
         )
         return words, None if undefined is None else undefined._replace(origin=origin_of_warp(undefined))
     pieces = _pieces(tile, where)
@@ -151,8 +151,8 @@ def _read(
 
 
 def _pieces(tile: Tile, where: Array) -> Array:
-    """Return the addresses of the elements of each chunk: (elements, passes, blocks, warps, 32)."""
-    start = np.arange(0, tile.chunk_bytes, tile.element_bytes, dtype=np.uint64)
+    """Return the addresses of the elements of each vector: (elements, passes, blocks, warps, 32)."""
+    start = np.arange(0, tile.vector_bytes, tile.element_bytes, dtype=np.uint64)
     return where + start.reshape(-1, 1, 1, 1, 1)
 
 
@@ -176,7 +176,7 @@ def _store(instruction: PtxInstruction, context: CompileContext) -> Step:
         undefined = _undefined(state, tile, elements, active)
         if is_whole:
             state.memory.store(
-                instruction, transfer.space, where, words, active, alignment=tile.chunk_bytes, undefined=undefined
+                instruction, transfer.space, where, words, active, alignment=tile.vector_bytes, undefined=undefined
             )  # fmt: skip
             return
         if undefined is not None:

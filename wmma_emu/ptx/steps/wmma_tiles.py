@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""The transfer of WMMA tiles: each lane moves chunks of lines, which are permuted to the registers of the fragment.
+"""The transfer of WMMA tiles: each lane moves vectors of lines, which are permuted to the registers of the fragment.
 
 The elements of a lane's fragment are scattered over the tile's lines. Instead of loading single elements as a GPU does,
-each lane loads one or two chunks of 4 to 16 bytes, and a table maps their elements to registers.
+each lane loads one or two vectors of 4 to 16 bytes, and a table maps their elements to registers.
 """
 
 from dataclasses import dataclass, field
@@ -31,7 +31,7 @@ class Tile:
     --------
     >>> from wmma_emu.layouts import fragment_layout
     >>> tile = Tile(fragment_layout("matrix_a", 16, 16, 16, "f16", "row", "sm_90"), "row")
-    >>> tile.chunk_bytes, tile.pointer_bytes, tile.offsets(24)[0, 0, 0, :4].tolist()
+    >>> tile.vector_bytes, tile.pointer_bytes, tile.offsets(24)[0, 0, 0, :4].tolist()
     (16, 32, [0, 16, 48, 64])
     """
 
@@ -65,14 +65,14 @@ class Tile:
         return self.layout.rows * self.layout.cols * self.layout.element_bits // 8
 
     @cached_property
-    def chunk_bytes(self) -> int:
-        """The size of a chunk, which a lane moves at once, in bytes."""
+    def vector_bytes(self) -> int:
+        """The size of a vector, which a lane moves at once, in bytes."""
         return min(_WIDEST, self.tile_bytes // LANES)
 
     @property
     def words(self) -> int:
-        """The number of words of a chunk."""
-        return self.chunk_bytes // _WORD_BYTES
+        """The number of words of a vector."""
+        return self.vector_bytes // _WORD_BYTES
 
     @property
     def num_distinct(self) -> int:
@@ -80,7 +80,7 @@ class Tile:
         return self.layout.read_elements // self.layout.elements_per_register
 
     def offsets(self, stride: int) -> Array:
-        """Return the offset of each lane's chunks from the pointer in bytes: uint64, (passes, 1, 1, 32)."""
+        """Return the offset of each lane's vectors from the pointer in bytes: uint64, (passes, 1, 1, 32)."""
         if stride not in self._offsets:
             self._offsets[stride] = self.offsets_of(np.full((1, 1, 1), stride, np.uint64))
         return self._offsets[stride]
@@ -88,9 +88,9 @@ class Tile:
     def offsets_of(self, stride: Array) -> Array:
         """Return the offsets for warps with different strides: (passes, blocks, warps, 32)."""
         line_bytes = self.extent * self.layout.element_bits // 8
-        start = (np.arange(self.tile_bytes // self.chunk_bytes, dtype=np.uint64) * np.uint64(self.chunk_bytes)).reshape(
-            -1, 1, 1, LANES
-        )
+        start = (
+            np.arange(self.tile_bytes // self.vector_bytes, dtype=np.uint64) * np.uint64(self.vector_bytes)
+        ).reshape(-1, 1, 1, LANES)
         line_distance = stride * np.uint64(self.layout.element_bits) >> np.uint64(3)
         offsets: Array = start // np.uint64(line_bytes) * line_distance + start % np.uint64(line_bytes)
         return offsets
@@ -109,8 +109,8 @@ class Tile:
         blocks, warps = registers.shape[1:3]
         own = np.ascontiguousarray(np.moveaxis(registers[: self.num_distinct], 0, 2))
         units = own.reshape(blocks * warps, -1).view(self._unit).take(self._owners, axis=-1)
-        chunks = units.view(np.uint32).reshape(blocks, warps, -1, LANES, self.words)
-        return chunks.transpose(4, 2, 0, 1, 3)
+        vectors = units.view(np.uint32).reshape(blocks, warps, -1, LANES, self.words)
+        return vectors.transpose(4, 2, 0, 1, 3)
 
     @property
     def _register(self) -> np.dtype[np.unsignedinteger[Any]]:

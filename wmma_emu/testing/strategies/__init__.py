@@ -20,10 +20,11 @@ except ModuleNotFoundError:
         "wmma_emu.testing.generators.matrices"
     ) from None
 
+from wmma_emu.renamed import renamed_names
 from wmma_emu.testing.strategies.fragments import fragment_operands, fragments
 from wmma_emu.testing.strategies.instructions import (
     archs,
-    instruction_rows,
+    instruction_entries,
     instructions,
     models,
 )
@@ -46,7 +47,7 @@ __all__ = [
     "fragment_operands",
     "fragments",
     "from_dtype",
-    "instruction_rows",
+    "instruction_entries",
     "instructions",
     "matrices",
     "metadata",
@@ -55,6 +56,8 @@ __all__ = [
     "registers",
     "scales",
 ]
+
+__getattr__ = renamed_names(__name__, {"instruction_rows": "instruction_entries"})
 
 
 def __dir__() -> list[str]:

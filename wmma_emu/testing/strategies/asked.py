@@ -13,11 +13,11 @@ from wmma_emu.testing.strategies.format_names import format_named
 CRITERIA = ("arch", "family", "shape", "a", "b", "c", "d", "sparse")
 
 
-def rows_with(asked: dict[str, Any]) -> tuple[Instruction, ...]:
+def entries_with(asked: dict[str, Any]) -> tuple[Instruction, ...]:
     """Return the instructions that meet all criteria."""
     sparse = asked.get("sparse")
-    rows = instructions_of(**{name: value for name, value in asked.items() if name != "sparse"})
-    return tuple(row for row in rows if sparse in (None, row.is_sparse))
+    entries = instructions_of(**{name: value for name, value in asked.items() if name != "sparse"})
+    return tuple(entry for entry in entries if sparse in (None, entry.is_sparse))
 
 
 def check_names(asked: dict[str, Any]) -> None:
@@ -38,9 +38,9 @@ def no_match_text(asked: dict[str, Any]) -> str:
     text = "no instruction has " + ", ".join(f"{name}={shorten(value)}" for name, value in given.items())
     fixes = []
     for name in given:
-        rows = rows_with({**asked, name: None})
-        if rows:
-            there = dict.fromkeys(_value(row, name) for row in rows)
+        entries = entries_with({**asked, name: None})
+        if entries:
+            there = dict.fromkeys(_value(entry, name) for entry in entries)
             shown = ", ".join(list(there)[:6]) + (", ..." if len(there) > 6 else "")
             fixes.append(f"leave out {name} (available: {shown})")
     if not fixes:
@@ -48,12 +48,12 @@ def no_match_text(asked: dict[str, Any]) -> str:
     return f"{text}; {', or '.join(fixes)}"
 
 
-def _value(row: Instruction, name: str) -> str:
+def _value(entry: Instruction, name: str) -> str:
     if name == "arch":
-        return row.archs[0] + " and later" if len(row.archs) > 1 else row.archs[0]
-    return repr(row.is_sparse if name == "sparse" else getattr(row, name))
+        return entry.archs[0] + " and later" if len(entry.archs) > 1 else entry.archs[0]
+    return repr(entry.is_sparse if name == "sparse" else getattr(entry, name))
 
 
 @cache
 def _known(name: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(getattr(row, name) for row in INSTRUCTIONS.values()))
+    return tuple(dict.fromkeys(getattr(entry, name) for entry in INSTRUCTIONS.values()))

@@ -62,16 +62,16 @@ def bound_of(instruction: object) -> BoundInstruction:
     """Return an instruction bound to a chip, which register layouts require."""
     if isinstance(instruction, BoundInstruction):
         return instruction
-    row = row_of(instruction)
-    if row.is_tensor:
+    entry = row_of(instruction)
+    if entry.is_tensor:
         raise UnsupportedInstructionError(
-            f"{row.mnemonic} has no registers: its operands are in tensor memory and shared memory"
+            f"{entry.mnemonic} has no registers: its operands are in tensor memory and shared memory"
         )
-    chips = [chip.name for chip in MEASURED_FIRST if chip.name in row.archs]
-    known = [chip for chip in chips if any(model.status in RECORDED for model in models_for(row, chip)[:1])]
+    chips = [chip.name for chip in MEASURED_FIRST if chip.name in entry.archs]
+    known = [chip for chip in chips if any(model.status in RECORDED for model in models_for(entry, chip)[:1])]
     raise OptionError(
-        f"register layouts depend on the chip, but {row.mnemonic} is not bound to one; pass "
-        f"wmma_emu.instruction({row.short_mnemonic!r}, arch={(known + chips)[0]!r}), or another of its chips"
+        f"register layouts depend on the chip, but {entry.mnemonic} is not bound to one; pass "
+        f"wmma_emu.instruction({entry.short_mnemonic!r}, arch={(known + chips)[0]!r}), or another of its chips"
     )
 
 

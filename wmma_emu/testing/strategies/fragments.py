@@ -34,9 +34,9 @@ class _Kind(NamedTuple):
 
 def _kinds() -> list[_Kind]:
     kinds = []
-    for (shape, use, fmt), row in FRAGMENTS.items():
-        archs = chips_since(row.since)
-        layouts = [x for x in FragmentLayout if x.order in row.stored]
+    for (shape, use, fmt), entry in FRAGMENTS.items():
+        archs = chips_since(entry.since)
+        layouts = [x for x in FragmentLayout if x.order in entry.stored]
         for layout in [None] if use == "accumulator" else layouts:
             kinds.append(_Kind(FragmentUse[use], shape, element_type_of_format(fmt), layout, archs))
     return kinds
@@ -159,28 +159,28 @@ def fragment_operands(
     <fragment<matrix_a, 16, 16, 16, half, row_major> on sm_90: 16 elements a lane, 1 warp>
     """
     ins = bound_of(instruction)
-    row = ins.instruction
-    if row.family != "wmma.mma":
+    entry = ins.instruction
+    if entry.family != "wmma.mma":
         raise OptionError(
-            f"{row.mnemonic} takes registers, not fragments; use wmma_emu.testing.strategies.registers"
+            f"{entry.mnemonic} takes registers, not fragments; use wmma_emu.testing.strategies.registers"
         )
-    drawn = draw_operands(draw, row, None, Allowed(allow_nan, allow_infinity, allow_subnormal).checked())
+    drawn = draw_operands(draw, entry, None, Allowed(allow_nan, allow_infinity, allow_subnormal).checked())
     made = []
     for use, fmt, order, bits in (
-        (FragmentUse.matrix_a, row.a, row.a_layout, drawn.a),
-        (FragmentUse.matrix_b, row.b, row.b_layout, drawn.b),
-        (FragmentUse.accumulator, row.c, None, drawn.c),
+        (FragmentUse.matrix_a, entry.a, entry.a_layout, drawn.a),
+        (FragmentUse.matrix_b, entry.b, entry.b_layout, drawn.b),
+        (FragmentUse.accumulator, entry.c, None, drawn.c),
     ):
         layout = None if order is None else FragmentLayout(order)
-        frag = Fragment(use, row.m, row.n, row.k, element_type_of_format(fmt), layout, ins.arch)
+        frag = Fragment(use, entry.m, entry.n, entry.k, element_type_of_format(fmt), layout, ins.arch)
         frag.write_bits(frag.lane_map.gather(bits[0]))
         made.append(frag)
     patterns = [bits[0] for bits in (drawn.a, drawn.b, drawn.c)]
-    note(LazyNote(lambda: _operands_text(row, patterns, drawn.origin)))
+    note(LazyNote(lambda: _operands_text(entry, patterns, drawn.origin)))
     return made[0], made[1], made[2]
 
 
-def _operands_text(row: Instruction, patterns: list[Bits], origin: str) -> str:
-    formats = tuple(row.format(x) for x in ("a", "b", "c"))
+def _operands_text(entry: Instruction, patterns: list[Bits], origin: str) -> str:
+    formats = tuple(entry.format(x) for x in ("a", "b", "c"))
     A, B, C = (from_bits(bits, fmt) for bits, fmt in zip(patterns, formats, strict=True))
     return repr(OperandMatrices(A, B, C, origin, formats))

@@ -11,7 +11,7 @@ from wmma_emu.arithmetic import MODELS, DotModel, models_for
 from wmma_emu.errors import UnverifiedModelWarning, shorten
 from wmma_emu.formats import Format
 from wmma_emu.instructions import ARCHS, Arch, Instruction, arch_of
-from wmma_emu.testing.strategies.asked import CRITERIA, check_names, no_match_text, rows_with
+from wmma_emu.testing.strategies.asked import CRITERIA, check_names, entries_with, no_match_text
 from wmma_emu.warp import BoundInstruction, bound_instruction
 
 MEASURED_FIRST: tuple[Arch, ...] = (ARCHS["sm_90"], *(chip for name, chip in ARCHS.items() if name != "sm_90"))
@@ -62,15 +62,15 @@ def instructions(
     >>> find(wanted, lambda ins: ins.instruction.k == 16, settings=anew)
     <mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 on sm_90, measured>
     """
-    rows = _rows(_name(arch), family, shape, *(_name(x) for x in (a, b, c, d)), sparse)
-    bound = _bound(rows, None if arch is None else arch_of(arch), _flag("unverified", unverified))
-    row = draw(_by_family(tuple(bound)))
-    chip, model = draw(st.sampled_from(bound[row]))
-    return _quietly_bound(row, chip, model.lowering)
+    entries = _entries(_name(arch), family, shape, *(_name(x) for x in (a, b, c, d)), sparse)
+    bound = _bound(entries, None if arch is None else arch_of(arch), _flag("unverified", unverified))
+    entry = draw(_by_family(tuple(bound)))
+    chip, model = draw(st.sampled_from(bound[entry]))
+    return _quietly_bound(entry, chip, model.lowering)
 
 
 @st.composite
-def instruction_rows(
+def instruction_entries(
     draw: st.DrawFn,
     *,
     arch: str | Arch | None = None,
@@ -88,11 +88,11 @@ def instruction_rows(
     --------
     >>> from hypothesis import Phase, find, settings
     >>> anew = settings(database=None, phases=[Phase.generate])
-    >>> from wmma_emu.testing.strategies import instruction_rows
-    >>> print(find(instruction_rows(a="s8", sparse=True), lambda row: True, settings=anew))
+    >>> from wmma_emu.testing.strategies import instruction_entries
+    >>> print(find(instruction_entries(a="s8", sparse=True), lambda entry: True, settings=anew))
     mma.sp.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32
     """
-    return draw(_by_family(_rows(_name(arch), family, shape, *(_name(x) for x in (a, b, c, d)), sparse)))
+    return draw(_by_family(_entries(_name(arch), family, shape, *(_name(x) for x in (a, b, c, d)), sparse)))
 
 
 @st.composite
@@ -112,15 +112,15 @@ def _name(given: object) -> object:
     return given.name if isinstance(given, Format | Arch) else given
 
 
-def _rows(*asked: object) -> tuple[Instruction, ...]:
+def _entries(*asked: object) -> tuple[Instruction, ...]:
     named = dict(zip(CRITERIA, asked, strict=True))
     if named["sparse"] is not None:
         _flag("sparse", named["sparse"])
     check_names(named)
-    rows = rows_with(named)
-    if not rows:
+    entries = entries_with(named)
+    if not entries:
         raise InvalidArgument(no_match_text(named))
-    return rows
+    return entries
 
 
 def _flag(name: str, given: object) -> bool:
@@ -130,14 +130,14 @@ def _flag(name: str, given: object) -> bool:
 
 
 @cache
-def _by_family(rows: tuple[Instruction, ...]) -> st.SearchStrategy[Instruction]:
+def _by_family(entries: tuple[Instruction, ...]) -> st.SearchStrategy[Instruction]:
     """Draw every family equally often, however many n `wgmma` has; the smallest first."""
     families: dict[str, list[Instruction]] = {}
-    for row in rows:
-        families.setdefault(row.family, []).append(row)
+    for entry in entries:
+        families.setdefault(entry.family, []).append(entry)
     each = [
-        sorted(found, key=lambda row: (len(row.modifiers), (row.a_layout, row.b_layout) != ("row", "col"),
-                                       row.m * row.n * row.k))
+        sorted(found, key=lambda entry: (len(entry.modifiers), (entry.a_layout, entry.b_layout) != ("row", "col"),
+                                       entry.m * entry.n * entry.k))
         for found in families.values()
     ]  # fmt: skip
     return st.sampled_from(each).flatmap(st.sampled_from)
@@ -145,23 +145,23 @@ def _by_family(rows: tuple[Instruction, ...]) -> st.SearchStrategy[Instruction]:
 
 @cache
 def _bound(
-    rows: tuple[Instruction, ...], arch: Arch | None, unverified: bool
+    entries: tuple[Instruction, ...], arch: Arch | None, unverified: bool
 ) -> dict[Instruction, tuple[tuple[Arch, DotModel], ...]]:
     """Return the chips and models of each entry."""
     found = {}
-    for row in rows:
-        chips = [chip for chip in MEASURED_FIRST if chip.name in row.archs and arch in (None, chip)]
-        pairs = [(chip, model) for chip in chips for model in models_for(row, chip.name)]
+    for entry in entries:
+        chips = [chip for chip in MEASURED_FIRST if chip.name in entry.archs and arch in (None, chip)]
+        pairs = [(chip, model) for chip in chips for model in models_for(entry, chip.name)]
         pairs = [pair for pair in pairs if unverified or pair[1].status in RECORDED]
         if pairs:
-            found[row] = tuple(pairs)
+            found[entry] = tuple(pairs)
     if not found:
         raise InvalidArgument("no instruction that meets the criteria has a recording; leave unverified out")
     return found
 
 
 @cache
-def _quietly_bound(row: Instruction, chip: Arch, lowering: str) -> BoundInstruction:
+def _quietly_bound(entry: Instruction, chip: Arch, lowering: str) -> BoundInstruction:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnverifiedModelWarning)
-        return bound_instruction(row, chip, lowering)
+        return bound_instruction(entry, chip, lowering)

@@ -49,27 +49,27 @@ def metadata(
     >>> found.shape, hex(found[0]), hex(found[1])
     ((32,), '0x44444444', '0x0')
     """
-    row = row_of(instruction)
-    found, places = metadata_map(row, selector), granularity_of(row)
+    entry = row_of(instruction)
+    found, places = metadata_map(entry, selector), granularity_of(entry)
     legal = np.array(list(places.nibbles), np.uint32)
     shape = found.lane.shape
     is_random, seed = draw(st.booleans()), draw(seeds())
     nibbles = np.full(shape, legal[0])
-    words = np.zeros((row.warps, LANES), np.uint32)
+    words = np.zeros((entry.warps, LANES), np.uint32)
     if is_random:
         nibbles = legal[random_words(f"wmma_emu metadata|{seed}", nibbles.size).reshape(shape) % np.uint64(len(legal))]
-        words = unread_words(seed, row)
+        words = unread_words(seed, entry)
     edit = st.tuples(*(integers(0, size - 1) for size in (*shape, len(legal))))
     for at_row, chunk, which in draw(st.lists(edit, max_size=8)):
         nibbles[at_row, chunk] = legal[which]
-    warp = np.broadcast_to(np.arange(row.m)[:, None] // (row.m // row.warps), shape)
+    warp = np.broadcast_to(np.arange(entry.m)[:, None] // (entry.m // entry.warps), shape)
     shift = (4 * found.nibble).astype(np.uint32)
     np.bitwise_and.at(words, (warp, found.lane), ~(np.uint32(15) << shift))
     np.bitwise_or.at(words, (warp, found.lane), nibbles << shift)
-    return words if row.is_warpgroup else words[0]
+    return words if entry.is_warpgroup else words[0]
 
 
-def unread_words(seed: int, row: Instruction) -> NDArray[Any]:
+def unread_words(seed: int, entry: Instruction) -> NDArray[Any]:
     """Return random words for lanes without metadata of an instruction: (warps, 32)."""
     words = random_words(f"wmma_emu metadata|{seed}|unread", WARPS * LANES) & np.uint64(0xFFFFFFFF)
-    return words.astype(np.uint32).reshape(WARPS, LANES)[: row.warps]
+    return words.astype(np.uint32).reshape(WARPS, LANES)[: entry.warps]

@@ -105,21 +105,21 @@ def operands(
       B 8x8 f16: all +0
       C 16x8 f32: all +0>
     """
-    row = row_of(instruction)
+    entry = row_of(instruction)
     allowed = Allowed(allow_nan, allow_infinity, allow_subnormal).checked()
-    drawn = draw_operands(draw, row, generators, allowed)
-    a = drawn.a if drawn.indices is None else expand(row, drawn.a, drawn.indices)
-    formats = tuple(row.format(x) for x in ("a", "b", "c"))
+    drawn = draw_operands(draw, entry, generators, allowed)
+    a = drawn.a if drawn.indices is None else expand(entry, drawn.a, drawn.indices)
+    formats = tuple(entry.format(x) for x in ("a", "b", "c"))
     A, B, C = (from_bits(bits[0], fmt) for bits, fmt in zip((a, drawn.b, drawn.c), formats, strict=True))
     return OperandMatrices(A, B, C, drawn.origin, formats)
 
 
-def _bases(row: Instruction, generators: Iterable[str] | None) -> tuple[str, ...]:
+def _bases(entry: Instruction, generators: Iterable[str] | None) -> tuple[str, ...]:
     """Return the starting points: zeros, and the named generators; or every generator, and raw bits."""
     if generators == ():
-        legal = ", ".join(map(repr, all_generators.generators_of(row)))
+        legal = ", ".join(map(repr, all_generators.generators_of(entry)))
         raise InvalidArgument(f"generators is empty; leave it out for all, or pass some of {legal}")
-    names = names_of(row, generators)
+    names = names_of(entry, generators)
     if generators is not None:
         return ("zeros", *names)
     return ("zeros", *(name for name in names for _ in range(_OFTEN.get(name, 1))), "raw bits", "raw bits")
@@ -131,39 +131,39 @@ def _named(bases: tuple[str, ...]) -> st.SearchStrategy[str]:
 
 
 def draw_operands(
-    draw: st.DrawFn, row: Instruction, generators: Iterable[str] | None, allowed: Allowed, tiles: int = 1
+    draw: st.DrawFn, entry: Instruction, generators: Iterable[str] | None, allowed: Allowed, tiles: int = 1
 ) -> Drawn:
     """Draw patterns of A, packed if it is sparse, B and C."""
-    base = draw(_named(_bases(row, generators)))
+    base = draw(_named(_bases(entry, generators)))
     seed = draw(seeds())
-    a, b, c, indices = _base(row, base, seed, tiles)
-    left_out, (a, b, c) = _windows(draw, row, a, b, c)
-    precision = _precision(draw, row)
-    formats = tuple(row.format(x) for x in ("a", "b", "c"))
+    a, b, c, indices = _base(entry, base, seed, tiles)
+    left_out, (a, b, c) = _windows(draw, entry, a, b, c)
+    precision = _precision(draw, entry)
+    formats = tuple(entry.format(x) for x in ("a", "b", "c"))
     if precision is not None:
         a, b, c = (_cut(bits, fmt, precision) for bits, fmt in zip((a, b, c), formats, strict=True))
         left_out += f", {precision} fraction bit{'' if precision == 1 else 's'}"
     a, b, c = (
         np.array(allowed.zeroed(bits, fmt)) for bits, fmt in zip((a, b, c), formats, strict=True)
     )  # fmt: skip
-    edits = _edit(draw, row, a, b, c, indices, allowed)
+    edits = _edit(draw, entry, a, b, c, indices, allowed)
     what = base
     if base != "zeros":
         what = f"{base if base == 'raw bits' else f'generator {base!r}'}, seed {seed}{left_out}"
-    origin = f"{row.mnemonic}: {what}" + (f"; edits: {', '.join(edits)}" if edits else "")
+    origin = f"{entry.mnemonic}: {what}" + (f"; edits: {', '.join(edits)}" if edits else "")
     return Drawn(a, b, c, indices, seed, origin)
 
 
-def _base(row: Instruction, base: str, seed: int, tiles: int) -> tuple[Bits, Bits, Bits, NDArray[np.int64] | None]:
+def _base(entry: Instruction, base: str, seed: int, tiles: int) -> tuple[Bits, Bits, Bits, NDArray[np.int64] | None]:
     """Return the operands that edits start from."""
     indices = None
     if base not in ("zeros", "raw bits"):
-        return all_generators.draw(row, base, seed, tiles, tiles, tiles)
-    if row.is_sparse:
-        indices = all_generators.draw(row, all_generators.generators_of(row)[0], seed, tiles, 1, 1).indices
+        return all_generators.draw(entry, base, seed, tiles, tiles, tiles)
+    if entry.is_sparse:
+        indices = all_generators.draw(entry, all_generators.generators_of(entry)[0], seed, tiles, 1, 1).indices
     made = []
     for operand in ("a", "b", "c"):
-        fmt, shape = row.format(operand), (tiles, *row.matrix_shape(operand))
+        fmt, shape = entry.format(operand), (tiles, *entry.matrix_shape(operand))
         if base == "zeros":
             made.append(np.zeros(shape, fmt.storage))
         else:
@@ -174,24 +174,24 @@ def _base(row: Instruction, base: str, seed: int, tiles: int) -> tuple[Bits, Bit
 
 
 def _windows(
-    draw: st.DrawFn, row: Instruction, a: Bits, b: Bits, c: Bits
+    draw: st.DrawFn, entry: Instruction, a: Bits, b: Bits, c: Bits
 ) -> tuple[str, tuple[Bits, Bits, Bits]]:  # fmt: skip
     """Keep some rows, columns and k: usually all of them."""
-    rows, columns, terms = window(draw, row.m), window(draw, row.n), window(draw, row.terms)
+    rows, columns, terms = window(draw, entry.m), window(draw, entry.n), window(draw, entry.terms)
     keeps_c = draw(one_in(ROUNDS)) > 0
     said = []
-    if rows != (0, row.m):
+    if rows != (0, entry.m):
         a, c = _kept(a, -2, *rows), _kept(c, -2, *rows)
         said.append(_range_text("row", *rows))
-    if columns != (0, row.n):
+    if columns != (0, entry.n):
         b, c = _kept(b, -1, *columns), _kept(c, -1, *columns)
         said.append(_range_text("column", *columns))
-    if terms != (0, row.terms):
+    if terms != (0, entry.terms):
         # The positions of a sparse A count packed elements; B keeps the rows that these can refer to.
         a = _kept(a, -1, *terms)
         of_b = terms
-        if row.is_sparse:
-            places = granularity_of(row)
+        if entry.is_sparse:
+            places = granularity_of(entry)
             of_b = (terms[0] // places.kept * places.chunk, -(-terms[1] // places.kept) * places.chunk)
         b = _kept(b, -2, *of_b)
         said.append(_range_text("k", *of_b))
@@ -215,9 +215,9 @@ def _range_text(name: str, start: int, stop: int) -> str:
     return f"{name}{'' if name == 'k' else 's'} {start} to {stop - 1}" if stop > start else f"no {name}"
 
 
-def _precision(draw: st.DrawFn, row: Instruction) -> int | None:
+def _precision(draw: st.DrawFn, entry: Instruction) -> int | None:
     """Draw the number of fraction bits to keep: usually all."""
-    widest = max(row.format(x).fraction_bits for x in ("a", "b", "c"))
+    widest = max(entry.format(x).fraction_bits for x in ("a", "b", "c"))
     if not widest:
         return None
     kept = widest
@@ -240,7 +240,7 @@ def _cut(bits: Bits, fmt: Format, kept: int) -> Bits:
 
 def _edit(
     draw: st.DrawFn,
-    row: Instruction,
+    entry: Instruction,
     a: Bits,
     b: Bits,
     c: Bits,
@@ -248,23 +248,23 @@ def _edit(
     allowed: Allowed,
 ) -> list[str]:
     """Set terms of one dot product in place, and return a description."""
-    i, j = draw(integers(0, row.m - 1)), draw(integers(0, row.n - 1))
+    i, j = draw(integers(0, entry.m - 1)), draw(integers(0, entry.n - 1))
     tile = draw(integers(0, len(a) - 1))
     edits = []
     # With several matrices, as in registers of m8n8k4, the first index is the matrix.
     of = f"{tile}, " if len(a) > 1 else ""
-    for position, x, y in draw(_terms(row, allowed)):
+    for position, x, y in draw(_terms(entry, allowed)):
         k = position if indices is None else int(indices[tile, i, position])
         a[tile, i, position], b[tile, k, j] = x, y
         edits += [f"A[{of}{i}, {k}] = {x:#x}", f"B[{of}{k}, {j}] = {y:#x}"]
     if draw(st.booleans()):
-        c[tile, i, j] = draw(pattern_strategy(row.format("c"), allowed))
+        c[tile, i, j] = draw(pattern_strategy(entry.format("c"), allowed))
         edits.append(f"C[{of}{i}, {j}] = {int(c[tile, i, j]):#x}")
     return edits
 
 
 @cache
-def _terms(row: Instruction, allowed: Allowed) -> st.SearchStrategy[list[tuple[int, int, int]]]:
+def _terms(entry: Instruction, allowed: Allowed) -> st.SearchStrategy[list[tuple[int, int, int]]]:
     """Return the strategy of terms: a position of k, and the patterns of a and b."""
-    a, b = (pattern_strategy(row.format(x), allowed) for x in ("a", "b"))
-    return st.lists(st.tuples(integers(0, row.terms - 1), a, b), max_size=_TERMS, unique_by=lambda term: term[0])
+    a, b = (pattern_strategy(entry.format(x), allowed) for x in ("a", "b"))
+    return st.lists(st.tuples(integers(0, entry.terms - 1), a, b), max_size=_TERMS, unique_by=lambda term: term[0])

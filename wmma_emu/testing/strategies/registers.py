@@ -138,13 +138,13 @@ def registers(
     ([(2, 32), (1, 32), (4, 32)], (4, 32))
     """
     ins = bound_of(instruction)
-    row = ins.instruction
+    entry = ins.instruction
     allowed = Allowed(allow_nan, allow_infinity, allow_subnormal).checked()
-    drawn = draw_operands(draw, row, generators, allowed, tiles=row.products)
+    drawn = draw_operands(draw, entry, generators, allowed, tiles=entry.products)
     packed, origin = [], drawn.origin
     held = (ins.a, ins.b, ins.c)
     for operand, bits in zip(held, (drawn.a, drawn.b, drawn.c), strict=True):
-        matrix = bits if row.products > 1 else bits[0]
+        matrix = bits if entry.products > 1 else bits[0]
         in_memory = operand.num_registers == 0
         packed.append(from_bits(matrix, operand.format) if in_memory else operand.pack_bits(matrix))
     for found, fill, what in (
@@ -159,13 +159,13 @@ def registers(
             origin += f"; {what} (of {', '.join(held[i].operand for i in places)}), seed {seed}"
     options: dict[str, Any] = {}
     if drawn.indices is not None:
-        selectors = selectors_of(row)
+        selectors = selectors_of(entry)
         selector = draw(integers(0, len(selectors) - 1))
-        read = pack_metadata(row, drawn.indices[0], selector)
-        words = unread_words(drawn.seed, row) if drawn.seed else np.zeros((row.warps, 32), np.uint32)
-        words = words if row.is_warpgroup else words[0]
+        read = pack_metadata(entry, drawn.indices[0], selector)
+        words = unread_words(drawn.seed, entry) if drawn.seed else np.zeros((entry.warps, 32), np.uint32)
+        words = words if entry.is_warpgroup else words[0]
         options = {"metadata": _merged(ins, read, words, selector), "selector": selector}
-    if row.is_block_scaled:
+    if entry.is_block_scaled:
         options |= draw_scale_registers(draw, ins, allowed)
     return Registers(packed[0], packed[1], packed[2], options, origin)
 

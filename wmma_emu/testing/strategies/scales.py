@@ -56,21 +56,21 @@ def scales(
     >>> a.shape, b.shape, a.dtype.name
     ((16, 2), (2, 8), 'float8_e8m0fnu')
     """
-    row = row_of(instruction)
-    a, b = draw_scales(draw, row, Allowed(nan=allow_nan).checked())
-    fmt = row.scale
+    entry = row_of(instruction)
+    a, b = draw_scales(draw, entry, Allowed(nan=allow_nan).checked())
+    fmt = entry.scale
     return from_bits(a, fmt), from_bits(b, fmt)
 
 
-def draw_scales(draw: st.DrawFn, row: Instruction, allowed: Allowed) -> tuple[Bits, Bits]:
+def draw_scales(draw: st.DrawFn, entry: Instruction, allowed: Allowed) -> tuple[Bits, Bits]:
     """Draw patterns of the scales of A and of B."""
-    if not row.is_block_scaled:
+    if not entry.is_block_scaled:
         raise UnsupportedInstructionError(
-            f"{row.mnemonic} has no block scales; use an instruction with .block_scale, such as "
+            f"{entry.mnemonic} has no block scales; use an instruction with .block_scale, such as "
             "'m16n8k64.kind::mxf4.block_scale.f32.e2m1.e2m1.f32.ue8m0'"
         )
-    shapes = (row.m, row.scale_vec), (row.scale_vec, row.n)
-    fmt = format_of(row.scale)
+    shapes = (entry.m, entry.scale_vec), (entry.scale_vec, entry.n)
+    fmt = format_of(entry.scale)
     if not draw(st.booleans()):
         one = fmt.bias << fmt.fraction_bits
         a, b = (np.full(shape, one, np.uint8) for shape in shapes)
@@ -85,14 +85,14 @@ def draw_scale_registers(draw: st.DrawFn, ins: BoundInstruction, allowed: Allowe
 
     Registers and selectors, with any bits where nothing is read.
     """
-    row = ins.instruction
+    entry = ins.instruction
     options: dict[str, Any] = {}
-    patterns = draw_scales(draw, row, allowed)
+    patterns = draw_scales(draw, entry, allowed)
     seed = draw(seeds())
     for x, bits in zip(SCALED, patterns, strict=True):
-        legal = scale_selectors_of(row, x)
+        legal = scale_selectors_of(entry, x)
         byte_id, thread_id = draw(st.sampled_from(legal.byte_ids)), draw(st.sampled_from(legal.thread_ids))
-        places = scale_map(row, x, byte_id, thread_id)
+        places = scale_map(entry, x, byte_id, thread_id)
         words = random_words(f"wmma_emu scales|{seed}|{x}", LANES) if seed else np.zeros(LANES, np.uint64)
         read = words.astype("<u4").view(np.uint8).reshape(LANES, 4).copy()
         read[places.lane, places.byte] = bits

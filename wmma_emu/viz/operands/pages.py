@@ -64,11 +64,11 @@ def instruction_html(instruction: BoundInstruction | Instruction) -> str:
     if isinstance(instruction, Instruction):
         instruction = bound_instruction(instruction, usual_chip(instruction.archs))
     bound = instruction
-    row = bound.instruction
+    entry = bound.instruction
     facts = [
-        ("in short", row.short_mnemonic),
-        ("chips", " ".join(row.archs)),
-        ("known from", f"{row.source} ({row.status})"),
+        ("in short", entry.short_mnemonic),
+        ("chips", " ".join(entry.archs)),
+        ("known from", f"{entry.source} ({entry.status})"),
         *_computed(bound.model, bound.arch.name),
         ("machine code", bound.machine),
         ("layouts from", _layouts(bound)),
@@ -76,7 +76,7 @@ def instruction_html(instruction: BoundInstruction | Instruction) -> str:
     heads = ("operand", "format", "matrix", "registers per lane", "elements per lane")
     table = _table(heads, (_operand_row(getattr(bound, x)) for x in OPERANDS))
     known = _details("What it computes, on which chips, and the sources", _table((), facts))
-    return _paragraph(row.mnemonic, "strong") + table + _beside(_operand_pictures(bound)) + known
+    return _paragraph(entry.mnemonic, "strong") + table + _beside(_operand_pictures(bound)) + known
 
 
 def _computed(model: DotModel, chip: str) -> list[tuple[str, str]]:

@@ -139,13 +139,13 @@ def subject_of(operand: object) -> Subject:
             f"an element of it{fix}"
         )
     if isinstance(operand, BoundOperand):
-        row, letter = operand.instruction, operand.operand
+        entry, letter = operand.instruction, operand.operand
         rows, cols = _AXES[letter]
-        axes = (rows, "k/2") if row.is_sparse and letter == "a" else (rows, cols)
-        stored = {"a": row.a_layout, "b": row.b_layout}.get(letter, "")
-        stored = "" if row.is_warpgroup else stored
+        axes = (rows, "k/2") if entry.is_sparse and letter == "a" else (rows, cols)
+        stored = {"a": entry.a_layout, "b": entry.b_layout}.get(letter, "")
+        stored = "" if entry.is_warpgroup else stored
         where = _where(operand.layout, str(operand.format), axes, stored, operand.arch)
-        return Subject(operand.layout, letter, row.short_mnemonic, where, axes, _value(row, letter))
+        return Subject(operand.layout, letter, entry.short_mnemonic, where, axes, _value(entry, letter))
     hint = "; choose an operand of it, such as ins.a" if isinstance(operand, BoundMatrixInstruction) else ""
     raise ArgumentError(
         f"expected an operand of an instruction (ins.a), a wmma.fragment or a LaneMap, not "
@@ -153,9 +153,9 @@ def subject_of(operand: object) -> Subject:
     )
 
 
-def _value(row: Instruction, letter: Operand) -> str:
+def _value(entry: Instruction, letter: Operand) -> str:
     """Name the bits of its byte that an FP6 or FP4 value has; empty for values that fill their bits."""
-    bits, (held, shift) = row.format(letter).bits, row.container(letter)
+    bits, (held, shift) = entry.format(letter).bits, entry.container(letter)
     return f" (the value in bits {shift} to {shift + bits - 1} of them)" if bits < held else ""
 
 

@@ -75,8 +75,8 @@ def draw_schedule(schedule: Schedule, *, step: int | None = None) -> Picture:
             f"expected a Schedule, such as ins.schedule of we.instruction(...), not {shorten(schedule)}"
         )
     chosen = schedule.steps if step is None else (schedule.steps[_checked(step, len(schedule.steps))],)
-    row, chip = schedule.instruction, schedule.arch
-    title = f"{row.short_mnemonic} on {chip} ({chip.generation})"
+    entry, chip = schedule.instruction, schedule.arch
+    title = f"{entry.short_mnemonic} on {chip} ({chip.generation})"
     if schedule.lowering != "native":
         title += f", {schedule.lowering}"
     if step is not None:
@@ -114,15 +114,15 @@ def _checked(step: int, count: int) -> int:
 
 def _geometry(schedule: Schedule, chosen: Sequence[MachineStep]) -> Geometry:
     """Return the size of a panel: large for one panel, else so that four panels fit next to each other."""
-    row = schedule.instruction
+    entry = schedule.instruction
     if len(chosen) > 1:
-        cell = (7.0 if schedule.sets else 6.0) if max(row.m, row.n) <= 32 else 4.0
-        return Geometry(cell, min(cell, _SIDE_OF_K / row.terms), row.m, row.n, row.terms, 0)
+        cell = (7.0 if schedule.sets else 6.0) if max(entry.m, entry.n) <= 32 else 4.0
+        return Geometry(cell, min(cell, _SIDE_OF_K / entry.terms), entry.m, entry.n, entry.terms, 0)
     largest = _LARGE_WITH_COPIES if schedule.sets else _LARGE
-    cell = min(largest, _WIDEST / (row.n + min(row.terms, 32)))
-    step = min(cell, _WIDEST / 2 / row.terms)
+    cell = min(largest, _WIDEST / (entry.n + min(entry.terms, 32)))
+    step = min(cell, _WIDEST / 2 / entry.terms)
     turns = _TURNS if len(turns_of(chosen[0])) > 1 else 0
-    return Geometry(cell, step, row.m, row.n, row.terms, _RULER, turns)
+    return Geometry(cell, step, entry.m, entry.n, entry.terms, _RULER, turns)
 
 
 def _head(schedule: Schedule, step: MachineStep) -> list[str]:
@@ -182,7 +182,7 @@ _CELL_STYLE = "padding:0.15rem 0.7rem 0.15rem 0;white-space:nowrap"
 
 def html(schedule: Schedule) -> str:
     """Write a schedule as HTML: the picture, the tables of its text, and further facts."""
-    row, chip = schedule.instruction, schedule.arch
+    entry, chip = schedule.instruction, schedule.arch
     pieces = [draw_schedule(schedule)._repr_html_()]
     if schedule.sets:
         pieces.append(_table("Octets", OCTET_HEADINGS, octet_rows(schedule)))
@@ -192,7 +192,7 @@ def html(schedule: Schedule) -> str:
         pieces.append(_table("Rows x columns of D of each threadgroup, in every set", headings,
                              threadgroup_rows(schedule)))  # fmt: skip
     said = "".join(f"<dt>{escape(label)}</dt><dd>{escape(text)}</dd>" for label, text in remarks(schedule))
-    name = escape(f"{row.mnemonic} on {chip} ({chip.generation})")
+    name = escape(f"{entry.mnemonic} on {chip} ({chip.generation})")
     return f'<section aria-label="Schedule of {name}">{"".join(pieces)}<dl>{said}</dl></section>'
 
 

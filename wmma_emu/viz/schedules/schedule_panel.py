@@ -137,10 +137,11 @@ def _slice(of: range) -> str:
 
 def _lanes(schedule: Schedule, step: MachineStep, geometry: Geometry, left: float, top: float) -> Iterator[str]:
     """Write the lanes that hold it, and the register below, into each element that the instruction uses."""
-    row, arch = schedule.instruction, schedule.arch
-    layouts = {"a": layout_for(row, "a", arch), "d": layout_for(row, "d" if row.d == schedule.sums else "c", arch)}
-    if not row.is_warpgroup and not row.is_sparse:  # metadata selects the rows of B of a packed A
-        layouts["b"] = layout_for(row, "b", arch)
+    entry, arch = schedule.instruction, schedule.arch
+    sums = layout_for(entry, "d" if entry.d == schedule.sums else "c", arch)
+    layouts = {"a": layout_for(entry, "a", arch), "d": sums}
+    if not entry.is_warpgroup and not entry.is_sparse:  # metadata selects the rows of B of a packed A
+        layouts["b"] = layout_for(entry, "b", arch)
     held: dict[tuple[str, int, int], list[tuple[int, int]]] = {}
     for part in step.parts:
         for operand, place in (("a", part.a), ("b", part.b), ("d", part.d)):

@@ -54,16 +54,16 @@ def shapes_of(
     """
     having = (
         shape
-        for row in TABLE
-        if row.family in families and (not chip or chip in chips_since(row.since))
-        and (row.modifiers[0].startswith(kind) if kind else not row.scale)
-        and any(types.split(".")[1] in formats for types in row.types.split())
-        for shape in row.shapes.split()
+        for entry in TABLE
+        if entry.family in families and (not chip or chip in chips_since(entry.since))
+        and (entry.modifiers[0].startswith(kind) if kind else not entry.scale)
+        and any(types.split(".")[1] in formats for types in entry.types.split())
+        for shape in entry.shapes.split()
     )  # fmt: skip
     return tuple(dict.fromkeys(x for x in having if x not in but))
 
 
-def rows(evidence: Claims, **parameters: Any) -> Iterator[DotModel]:
+def entries(evidence: Claims, **parameters: Any) -> Iterator[DotModel]:
     """Yield one model per chip, and per chip that inherits from it without separate evidence."""
     known = dict(evidence)
     for heir in ARCHS:
@@ -92,5 +92,5 @@ def aligned(evidence: Claims, accumulator: str, **parameters: Any) -> Iterator[D
     # All measured and fitted values equal emin - 5 - (F - 23) of the accumulator; below F = 23 they are not observable.
     emin = -126 if accumulator == "f32" else -14
     min_exponent = emin - 5 - max(fraction_bits - 23, 0)
-    yield from rows(evidence, arithmetic="aligned_sum", accumulator=accumulator, rounding=rounding,
+    yield from entries(evidence, arithmetic="aligned_sum", accumulator=accumulator, rounding=rounding,
                     **{"min_exponent": min_exponent, **parameters})  # fmt: skip
