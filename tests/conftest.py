@@ -44,7 +44,7 @@ def pytest_collection_modifyitems(items):
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item):
-    """Hide NVIDIA's compilers from quick tests, which must give the same results where none is installed."""
+    """Hide NVIDIA's compilers from quick tests, which must give the same results on a machine without them."""
     if any(item.get_closest_marker(x) for x in ("thorough", "slow", "gpu")):
         return (yield)
     with pytest.MonkeyPatch.context() as patch:

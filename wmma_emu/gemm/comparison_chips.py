@@ -109,7 +109,9 @@ def compare_archs(
     first = next(iter(entries)) if reference is None else arch_of(reference).name
     if first not in entries:
         also = "" if reference == first else f" ({first})"
-        raise UnknownNameError(f"reference={shorten(reference)}{also} is not compared; the chips are {', '.join(entries)}")
+        raise UnknownNameError(
+            f"reference={shorten(reference)}{also} is not compared; the chips are {', '.join(entries)}"
+        )
     for keyword, named in zip(names._fields, names, strict=True):
         for arch in named if isinstance(named, dict) else ():
             if arch not in entries:
