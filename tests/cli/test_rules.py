@@ -95,9 +95,7 @@ def test_layout_shows_lanes_and_elements_in_the_shape_of_the_matrix(run):
 def test_words_of_list_combine_and_a_word_that_nothing_has_is_named(run):
     names = [x.split()[0] for x in run("list", "m16n8k8", "bf16", "dense").out.splitlines()[1:] if x.startswith("m16")]
     assert names == ["m16n8k8.f32.bf16.bf16.f32"]
-    assert run("list", "bf16", "nosuch").err == (
-        "wmma-emu: error: no instruction has all the words of 'bf16 nosuch'; no instruction has 'nosuch'\n"
-    )
+    assert run("list", "bf16", "nosuch").err.startswith("wmma-emu: error: 'nosuch' names no instruction, chip, format")
 
 
 def test_json_is_one_document_with_one_object_for_each_row(run):

@@ -44,6 +44,7 @@ def needs_a_compiler():
         pytest.skip(f"CUDA C++ cannot be compiled here: {error}")
 
 
+@pytest.mark.thorough
 def test_the_finding_in_the_picture_is_up_to_date(tmp_path):
     needs_a_compiler()
     shutil.copy(FOLDER / "gemm.cu", tmp_path)
@@ -53,6 +54,7 @@ def test_the_finding_in_the_picture_is_up_to_date(tmp_path):
     assert f"FAILED test_gemm.py::test_gemm - {finding.title}" in shown()
 
 
+@pytest.mark.thorough
 def test_the_barrier_of_the_session_fixes_the_kernel(tmp_path):
     needs_a_compiler()
     number = int(re.search(r"sed -i '(\d+)a", (FOLDER / "session.sh").read_text(encoding="utf-8"))[1])
