@@ -59,6 +59,9 @@ def _cvt_case(form: CvtForm) -> ProbeCase:
     a = inputs_of_type(form.source)
     inputs = {"a": a, "b": a[::-1].copy()} if form.num_operands == 2 else {"a": a}
     types = {"d": _register_type(form.target)} | dict.fromkeys(inputs, _register_type(form.source))
+    if form.is_scaled:
+        inputs["scale"] = random_words(f"wmma_emu cvt {VERSION}|scale", -(-a.size // 4)).view("<u2")[: a.size]
+        types["scale"] = "b16"
     line = f"{form.mnemonic} {', '.join(f'%{name}' for name in types)};"
     return ProbeCase(form.mnemonic, line, types, inputs, CVT_TYPES[form.target].bits)
 

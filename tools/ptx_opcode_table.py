@@ -19,6 +19,7 @@ from wmma_emu.ptx import Module
 from wmma_emu.ptx.machine.control import CONTROL
 from wmma_emu.ptx.machine.warp_sync import is_bar_warp
 from wmma_emu.ptx.steps.floats import FLOAT_ENTRIES
+from wmma_emu.ptx.steps.not_modelled import reason_not_modelled
 from wmma_emu.ptx.steps.table import MACHINE_STEPS, NOTHING
 from wmma_emu.ptx.steps.values import ALL_VIDEO_ENTRIES, VALUE_ENTRIES
 
@@ -57,13 +58,6 @@ SURVEYED = 34
 
 REGISTERS = 400
 """The number of registers of each type; the largest instruction needs about a hundred."""
-
-LEFT_OUT = {
-    "tcgen05.": "tensor memory, and the tensor cores of sm_100 that use it, have no recordings and are not modelled",
-    "cp.async.bulk.tensor": "the Tensor Memory Accelerator is not modelled: the driver creates tensor maps, "
-    "and the shared memory of a cluster is involved; compile without descriptors",
-}
-"""Prefixes of opcodes that are not modelled, with the reason."""
 
 _VARIABLES = {
     "shared": ".shared .align 16 .b8 a_shared[4096];", "local": ".local .align 16 .b8 a_local[256];",
@@ -143,11 +137,6 @@ def _file(module: str) -> str:
     return f"{module.removeprefix('wmma_emu.ptx.').replace('.', '/')}.py"
 
 
-def reason_of(opcode: str) -> str | None:
-    """Return the reason why an opcode is left out; None if it should be supported."""
-    return next((reason for start, reason in LEFT_OUT.items() if opcode.startswith(start)), None)
-
-
 def page(rows: Mapping[str, TypedOpcode]) -> str:
     """Return the page."""
     refused = all_refusals(rows)
@@ -179,7 +168,7 @@ Each section names the module of `wmma_emu/ptx/` that executes its opcodes.
 
 | opcode | survey | why |
 |---|---|---|""",
-        *(f"| `{x}` | {rows[x].files or ''} | {reason_of(x) or refused[x].splitlines()[0]} |" for x in left),
+        *(f"| `{x}` | {rows[x].files or ''} | {reason_not_modelled(x) or refused[x].splitlines()[0]} |" for x in left),
         "\n## Modelled",
         *_sections([x for x in rows.values() if x.opcode not in refused]),
     ]

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tools.ptx_scalar_inputs import COUNT, inputs_of
+from wmma_emu.chip_sets import chips_since
 from wmma_emu.evidence import Evidence
 from wmma_emu.ptx.program.program import Immediate, Operand, PairOperand, PtxInstruction, Register, VectorOperand
 from wmma_emu.ptx.steps.lane_operations import LaneOperation
@@ -45,9 +46,11 @@ class ScalarCase:
     text: str
 
 
-def scalar_cases() -> Iterator[ScalarCase]:
-    """Yield every case, in the order of the entries."""
+def scalar_cases(chip: str = "sm_90") -> Iterator[ScalarCase]:
+    """Yield every case that a chip supports, in the order of the entries."""
     for entry in VALUE_ENTRIES.values():
+        if chip not in chips_since(entry.first):
+            continue
         mnemonic = entry.opcode.split(".")[0]
         if mnemonic == "lop3":
             for table in _LOP3_TABLES:

@@ -78,6 +78,24 @@ def convert(
     return result.reshape(bits.shape)
 
 
+def convert_scaled(
+    bits: Bits, scales: Bits, source: Format, target: Format, rounding: Rounding, overflow: Overflow
+) -> Bits:
+    """Multiply floats by ue8m0 scales and convert the products, rounding once; a scale that is NaN gives NaN.
+
+    Examples
+    --------
+    >>> one, scales = np.array([0x38, 0x38], np.uint8), np.array([128, 255], np.uint8)
+    >>> [hex(x) for x in convert_scaled(one, scales, format_of("e4m3"), format_of("bf16"), "RNE", "ieee")]
+    ['0x4000', '0x7fff']
+    """
+    u, scale = unpack(bits, source), unpack(scales, format_of("ue8m0"))
+    exponent = u.exponent - source.fraction_bits + np.where(scale.is_nan, 0, scale.exponent)
+    word = round_pack(u.sign, u.significand, exponent, target, rounding, overflow)
+    is_nan = u.is_nan | scale.is_nan
+    return with_specials(word, u.sign, u.is_infinity & ~is_nan, is_nan, target, overflow)
+
+
 def _from_float(bits: Bits, source: Format, target: Format, rounding: Rounding, overflow: Overflow) -> Bits:
     u = unpack(bits, source)
     word = round_pack(u.sign, u.significand, u.exponent - source.fraction_bits, target, rounding, overflow)

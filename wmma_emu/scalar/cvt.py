@@ -7,16 +7,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.errors import ArgumentError, ShapeError, UnsupportedInstructionError, shorten
-from wmma_emu.formats import Format, Rounding, format_of, round_pack, unpack
+from wmma_emu.formats import Format, Overflow, Rounding, format_of, round_pack, unpack
 from wmma_emu.formats.arrays import is_masked
 from wmma_emu.formats.rounding import Bits
-from wmma_emu.scalar.conversion import convert
+from wmma_emu.scalar.conversion import convert, convert_scaled
 from wmma_emu.scalar.cvt_integers import float_from_integer, integer_from_float, integer_from_integer, round_to_whole
 from wmma_emu.scalar.cvt_lookup import lookup_cvt
 from wmma_emu.scalar.cvt_table import CVT_TYPES, CvtForm, CvtType
 
 _ROUNDINGS: dict[str, Rounding] = {"": "RNE", "rn": "RNE", "rz": "RZ", "rm": "RD", "rp": "RU", "rna": "RNA"}
 _ROUNDINGS |= {f"{x}i": _ROUNDINGS[x] for x in ("rn", "rz", "rm", "rp")}
+
+STOCHASTIC = (
+    "rounds stochastically, which is not modelled: the PTX manual does not say in its text how two elements share "
+    "random bits, and no recording exists"
+)
+"""The reason why forms with ``.rs`` are refused."""
 
 _F32 = format_of("f32")
 _F32_WITHOUT_SUBNORMALS = Format("f32", "float", 35, True, 11, 23, 1023, True, "ieee", canonical_nan=(1 << 34) - 1)
@@ -26,7 +32,9 @@ _TF32_UNIT = 0x2000
 """The last significant bit of tf32."""
 
 
-def cvt(a: Bits, instruction: str, b: Bits | None = None, *, arch: object = "sm_90") -> NDArray[Any]:
+def cvt(
+    a: Bits, instruction: str, b: Bits | None = None, *, scale: Bits | None = None, arch: object = "sm_90"
+) -> NDArray[Any]:
     """Convert a register from one type to another, as PTX's ``cvt`` does on a chip.
 
     Parameters
@@ -38,6 +46,9 @@ def cvt(a: Bits, instruction: str, b: Bits | None = None, *, arch: object = "sm_
         The whole mnemonic, ``"cvt.rn.satfinite.e4m3x2.f32"``.
     b : unsigned integer array, optional
         The second source, if two f32 become one packed register: a goes to its upper half, b to its lower half.
+    scale : unsigned integer array, optional
+        Two ue8m0 scales in 16 bits, for the forms with ``.scaled::n2::ue8m0``; the lower one is the scale of the lowest
+        element.
     arch : str or Arch
         The chip, by its PTX target.
 
@@ -72,8 +83,8 @@ def cvt(a: Bits, instruction: str, b: Bits | None = None, *, arch: object = "sm_
     form = lookup_cvt(instruction, arch)
     if form.rounding == "rs":
         raise UnsupportedInstructionError(
-            f"{instruction!r} rounds stochastically, which is not modelled: no public source says how the random bits "
-            f"are used. Use {form.mnemonic.replace('.rs', '.rn', 1).replace('x4', 'x2')!r}, which rounds to nearest"
+            f"{instruction!r} {STOCHASTIC}. Use "
+            f"{form.mnemonic.replace('.rs', '.rn', 1).replace('x4', 'x2')!r}, which rounds to nearest"
         )
     source, target = CVT_TYPES[form.source], CVT_TYPES[form.target]
     sources = [_register(a, source, instruction, "a")]
@@ -87,16 +98,41 @@ def cvt(a: Bits, instruction: str, b: Bits | None = None, *, arch: object = "sm_
     elif b is not None:
         raise ArgumentError(f"{instruction!r} has one source; leave b out")
     elements = sources if len(sources) > 1 else _elements(sources[0], source)
+    scales = _scales(scale, form, instruction)
     try:
-        shape = np.broadcast_shapes(*(x.shape for x in elements))
+        shape = np.broadcast_shapes(*(x.shape for x in (*elements, *scales)))
     except ValueError:
         shapes = ", ".join(f"{name} {x.shape}" for name, x in zip("ba", sources, strict=False))
         raise ShapeError(f"the shapes of the sources do not broadcast: {shapes}") from None
     word = np.zeros(shape, np.uint64)
     for i, bits in enumerate(elements):
-        converted = _convert(np.atleast_1d(bits), source.element, target.element, form).reshape(bits.shape)
+        if scales:
+            bits, factor = np.broadcast_arrays(bits, scales[i])
+            converted = _scaled(np.atleast_1d(bits), np.atleast_1d(factor), source.element, target.element, form)
+        else:
+            converted = _convert(np.atleast_1d(bits), source.element, target.element, form)
+        converted = converted.reshape(bits.shape)
         word |= converted.astype(np.uint64) << np.uint64(i * target.slot_bits)
     return np.asarray(word.astype(f"u{target.bits // 8}"))
+
+
+def _scales(scale: Any, form: CvtForm, instruction: str) -> list[Bits]:
+    """Unpack the scales of a form that has them, the lowest first."""
+    if not form.is_scaled:
+        if scale is not None:
+            raise ArgumentError(f"{instruction!r} has no scales; leave scale out")
+        return []
+    if scale is None:
+        raise ArgumentError(f"{instruction!r} multiplies by two ue8m0 scales; pass scale, an array of uint16")
+    kind = CVT_TYPES["ue8m0x2"]
+    return _elements(_register(scale, kind, instruction, "scale"), kind)
+
+
+def _scaled(bits: Bits, scales: Bits, source: Format, target: Format, form: CvtForm) -> Bits:
+    """Convert one scaled element of each register."""
+    overflow: Overflow = "saturate" if "satfinite" in form.modifiers else "ieee"
+    result = convert_scaled(bits, scales, source, target, _ROUNDINGS[form.rounding], overflow)
+    return _relu(result, target) if "relu" in form.modifiers else result
 
 
 def _register(bits: Any, source: CvtType, instruction: str, name: str) -> Bits:
@@ -148,10 +184,13 @@ def _convert(bits: Bits, source: Format, target: Format, form: CvtForm) -> Bits:
         result = _flush(result, _tiny(bits, source, rounding))
     if sat:
         result = _saturate(result, target)
-    if "relu" in form.modifiers:
-        negative = (result & result.dtype.type(target.sign_mask)) != 0
-        result = np.where(negative & ~_is_nan(result, target), result.dtype.type(0), result)
-    return result
+    return _relu(result, target) if "relu" in form.modifiers else result
+
+
+def _relu(bits: Bits, fmt: Format) -> Bits:
+    """Replace negative numbers by +0."""
+    negative = (bits & bits.dtype.type(fmt.sign_mask)) != 0
+    return np.where(negative & ~_is_nan(bits, fmt), bits.dtype.type(0), bits)
 
 
 def _to_float(bits: Bits, source: Format, target: Format, rounding: Rounding, form: CvtForm) -> Bits:

@@ -4,10 +4,10 @@
 import re
 
 from wmma_emu.errors import CallError, UnknownNameError, UnsupportedInstructionError, shorten
-from wmma_emu.scalar.cvt_table import CHIPS, CVT_FORMS, CVT_ROUNDINGS, CVT_TYPES, CvtForm
+from wmma_emu.scalar.cvt_table import CHIPS, CVT_FORMS, CVT_ROUNDINGS, CVT_TYPES, SCALED, CvtForm
 from wmma_emu.suggestions import did_you_mean, first_chip, likeness, nearest_are
 
-_WORDS = (*CVT_ROUNDINGS, "ftz", "sat", "satfinite", "relu")
+_WORDS = (*CVT_ROUNDINGS, "ftz", "sat", "satfinite", "relu", SCALED)
 _LONGEST = 100
 
 

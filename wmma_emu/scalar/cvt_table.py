@@ -17,6 +17,9 @@ _H200 = "results on an NVIDIA H200, driver 580.159.04, 2026-11-21: 34 million of
 
 CVT_ROUNDINGS = ("rn", "rz", "rm", "rp", "rna", "rs", "rni", "rzi", "rmi", "rpi")
 
+SCALED = "scaled::n2::ue8m0"
+"""The modifier of conversions that multiply two elements by two scales."""
+
 NaNOfCvt = Literal["canonical", "kept", "cut", "moved"]
 """The result for a NaN in a float: the canonical NaN; its unchanged bits; only its upper bits, which may no longer be
 a NaN; or a quiet NaN with sign and payload moved to their positions in the other format."""
@@ -83,6 +86,8 @@ class CvtForm:
         ``"not modelled"``.
     flushes : bool
         Whether subnormal f32 numbers are treated as zeros.
+    release : str
+        The first PTX release with the form, if it is newer than 9.0: "9.1".
     """
 
     target: str
@@ -92,6 +97,7 @@ class CvtForm:
     nan: NaNOfCvt
     evidence: Evidence
     flushes: bool
+    release: str = ""
 
     @property
     def mnemonic(self) -> str:
@@ -121,11 +127,17 @@ class CvtForm:
 
     @property
     def num_operands(self) -> int:
-        """The number of source registers: a packed target reads one f32 register per element."""
+        """The number of source registers, without the scales: a packed target reads one f32 register per element."""
         return CVT_TYPES[self.target].count if self.source == "f32" else 1
+
+    @property
+    def is_scaled(self) -> bool:
+        """Whether another register holds a ue8m0 scale for each element."""
+        return SCALED in self.modifiers
 
 
 _PTX = "PTX ISA 9.0, cvt; accepted by ptxas 13.0 from {} on"
+_NEWER = "PTX ISA {1}, cvt; accepted by ptxas 13.4 for {0} and later"
 _OLD = "PTX ISA 9.0, cvt; accepted by ptxas 13.0 for sm_75 and later, which has no sm_70 and sm_72 any more"
 
 _FORMS: list[CvtForm] = []
@@ -141,13 +153,15 @@ def _entries(
     status: Status = "documented",
     provenance: str = "",
     flushes: bool = True,
+    release: str = "",
 ) -> None:
     """Add a form for every combination."""
     for target, source, words in product(_tuple(targets), _tuple(sources), modifiers):
-        text = provenance or (_OLD if first == "sm_70" else _PTX.format(first))
+        text = provenance or (_OLD if first == "sm_70" else (_NEWER if release else _PTX).format(first, release))
         split = tuple(words.split(".")) if words else ()
         flushing = flushes and "ftz" in split
-        _FORMS.append(CvtForm(target, source, split, chips_since(first), nan, Evidence(status, text), flushing))
+        evidence = Evidence(status, text)
+        _FORMS.append(CvtForm(target, source, split, chips_since(first), nan, evidence, flushing, release))
 
 
 def _tuple(names: str | tuple[str, ...]) -> tuple[str, ...]:
@@ -231,6 +245,11 @@ _entries("f16x2", "e4m3x2 e5m2x2", _RN, "sm_89")
 _entries("e2m1x2 e2m3x2 e3m2x2", "f32", _RN_SATFINITE, "sm_100")
 _entries("e2m1x2", "f16x2", _RN_SATFINITE, "sm_100")
 _entries("f16x2", "e2m1x2 e2m3x2 e3m2x2", _RN, "sm_100")
+_NARROW = ("e4m3x2", "e5m2x2", "e2m1x2", "e2m3x2", "e3m2x2")
+_entries(_NARROW, "bf16x2", _RN_SATFINITE, "sm_100", release="9.1")
+_entries("e2m3x2 e3m2x2", "f16x2", _RN_SATFINITE, "sm_100", release="9.1")
+_RN_ANY = _each("rn", "", "satfinite", "relu", "satfinite.relu")
+_entries("bf16x2", _NARROW, (*_RN_ANY, *(f"{x}.{SCALED}" for x in _RN_ANY)), "sm_100", release="9.2")
 _entries("ue8m0x2", "f32 bf16x2", _each("rz rp", "", "satfinite"), "sm_100")
 _entries("bf16x2", "ue8m0x2", ("rn",), "sm_100")
 

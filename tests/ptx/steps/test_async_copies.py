@@ -173,7 +173,6 @@ def test_a_copy_out_of_bounds_is_left_out():
         ("cp.async.cg.shared.global", ("[r0]", "[rd0]", 8), "copies 16 bytes; 8 is not a legal size"),
         ("cp.async.ca.shared.global", ("[r0]", "[rd0]", "r1"), "expects an integer constant"),
         ("cp.async.ca.global.shared", ("[rd0]", "[r0]", 4), "expected cp.async.ca.shared.global"),
-        ("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier", ("[r0]",), "TMA"),
         ("cp.reduce.async", ("[r0]",), "cp.async"),
     ],
 )

@@ -76,11 +76,11 @@ VALUE_STEPS_SOURCES = {case.name: case.operation.sources for case in scalar_case
 @pytest.mark.parametrize(
     ("opcode", "operands", "says"),
     [
-        ("add.sat.u32", [R] * 3, "Nearest: .*add.sat.s32"),
+        ("add.sat.u64", [R] * 3, "Nearest: .*add.sat.u32"),
         ("add.ftz.rn.f32", [R] * 3, "Nearest: add.rn.ftz.f32"),
         ("fma.f32", [R] * 4, "Nearest: .*fma.r[nzmp].f32"),
-        ("add.f32x2", [R] * 3, "sm_100"),
-        ("mov.b128", [R] * 2, "two registers of b64"),
+        ("abs.f32x2", [R] * 2, "the types of abs are"),
+        ("mov.b128", [R] * 2, "a register of .b128, or a vector of two .b64"),
         ("add.s32", [R] * 4, "expects 3 operands including results, not 4"),
         ("setp.lt.f16x2", [R] * 3, "a pair p|q"),
         ("setp.lt.f16", [PairOperand(R, R), R, R], "one result"),
@@ -100,7 +100,7 @@ def test_an_illegal_spelling_is_refused_with_the_nearest_legal_one(opcode, opera
 def test_entries_have_the_section_of_the_manual_and_the_first_chip():
     for row in VALUE_ENTRIES.values():
         assert re.fullmatch(r"PTX ISA 9\.1, 9\.7\.\d+\.\d+.*", row.source), row
-        assert row.first in ("sm_70", "sm_72", "sm_75", "sm_80", "sm_86", "sm_90")
+        assert row.first in ("sm_70", "sm_72", "sm_75", "sm_80", "sm_86", "sm_90", "sm_100", "sm_120")
         assert row.status == "documented"
 
 

@@ -8,22 +8,24 @@ from wmma_emu.ptx.definedness.bit_rules import ElementRule, Rule, by_elements, c
 from wmma_emu.ptx.definedness.comparison_rules import comparison
 from wmma_emu.ptx.program.program import PtxInstruction
 from wmma_emu.ptx.widths import bits_of_type
-from wmma_emu.scalar.cvt_table import CVT_TYPES
+from wmma_emu.scalar.cvt_table import CVT_TYPES, SCALED
 
 _INTEGER = re.compile(r"[su](16|32|64)\Z")
 
 Modifiers = tuple[str, ...]
 
 
-def _halves(count: int) -> Rule:
-    """Return the rule of results whose halves each depend on the same half of each source."""
-    return by_elements(*(ElementRule(0, x, 16, tuple((source, x, 16) for source in range(count))) for x in (0, 16)))
+def _packed_elements(name: str, count: int) -> Rule:
+    """Return the rule of packed results whose elements each depend on the same element of each source."""
+    bits = bits_of_type(name.partition("x")[0])
+    places = range(0, bits_of_type(name), bits)
+    return by_elements(*(ElementRule(0, x, bits, tuple((source, x, bits) for source in range(count))) for x in places))
 
 
 def _arithmetic(count: int, of_integers: Rule) -> Callable[[Modifiers], Rule]:
     def choose(words: Modifiers) -> Rule:
-        if words[-1].endswith("x2"):
-            return _halves(count)
+        if "x" in words[-1]:
+            return _packed_elements(words[-1], count)
         return of_integers if _INTEGER.match(words[-1]) and "sat" not in words else whole
 
     return choose
@@ -31,8 +33,8 @@ def _arithmetic(count: int, of_integers: Rule) -> Callable[[Modifiers], Rule]:
 
 def _multiplied(factor_bits: int | None = None) -> Callable[[Modifiers], Rule]:
     def choose(words: Modifiers) -> Rule:
-        if words[-1].endswith("x2"):
-            return _halves(2)
+        if "x" in words[-1]:
+            return _packed_elements(words[-1], 2)
         return products(factor_bits) if words[0] in ("lo", "wide") else whole
 
     return choose
@@ -50,7 +52,10 @@ def _converted(words: Modifiers) -> Rule:
     width = target.bits // target.count
     if source.count == target.count:
         taken = source.bits // source.count
-        return by_elements(*(ElementRule(0, i * width, width, ((0, i * taken, taken),)) for i in range(target.count)))
+        scales = [((1, i * 8, 8),) if SCALED in words else () for i in range(target.count)]
+        return by_elements(
+            *(ElementRule(0, i * width, width, ((0, i * taken, taken), *scales[i])) for i in range(target.count))
+        )
     # The first of several operands is the highest element.
     last = target.count - 1
     return by_elements(*(ElementRule(0, i * width, width, ((last - i, 0, 0),)) for i in range(target.count)))

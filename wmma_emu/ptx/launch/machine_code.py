@@ -33,7 +33,7 @@ _ARITHMETIC = re.compile(r"U?([FDH])(ADD|MUL|FMA)(2|32I|2_32)?(\.|$)")
 _BY_ONE = re.compile(r",\s*-?1(,\s*-?1)?\s*,")
 _OF_ZEROS = re.compile(r"-RZ,\s*RZ")
 _PLUS_ZERO = re.compile(r",\s*-RZ(\.H0_H0)?\s*$")
-_TYPES = {"f32": "F", "f64": "D"}
+_TYPES = {"f32": "F", "f32x2": "F", "f64": "D"}
 
 
 class Disassembly(NamedTuple):

@@ -17,6 +17,7 @@ from wmma_emu.ptx.machine.known_values import evaluate
 from wmma_emu.ptx.program.contraction import Contracted
 from wmma_emu.ptx.program.folding import fold
 from wmma_emu.ptx.program.program import KernelProgram, Parameter
+from wmma_emu.ptx.program.register_pairs import split_wide_registers
 from wmma_emu.ptx.steps.lane_operations import CompileContext
 from wmma_emu.ptx.steps.legal_operands import is_legal
 from wmma_emu.ptx.steps.spelling import in_manual_order
@@ -33,7 +34,7 @@ class PreparedKernel:
     @in_ieee_arithmetic
     def __init__(self, module: PtxText, program: KernelProgram) -> None:
         self.module = module
-        program = in_manual_order(program)
+        program = split_wide_registers(in_manual_order(program))
         roundings = module.open_roundings
         self.folded: tuple[int, ...] = ()
         if is_legal(program):

@@ -24,6 +24,7 @@ from wmma_emu.ptx.state import State, carry_of
 from wmma_emu.ptx.steps.availability import require_available, require_since
 from wmma_emu.ptx.steps.lane_operations import BoundStep, CompileContext, Step
 from wmma_emu.ptx.steps.legal_operands import require_legal
+from wmma_emu.ptx.steps.not_modelled import require_modelled
 from wmma_emu.ptx.steps.table import MACHINE_STEPS, NOTHING, VALUE_STEPS
 from wmma_emu.ptx.threads import Active
 from wmma_emu.suggestions import nearest, nearest_are
@@ -76,6 +77,7 @@ def compile_program(program: KernelProgram, binding: CompileContext) -> Compiled
     first_function = min(callees, default=len(program.instructions))
     for pc, instruction in enumerate(program.instructions):
         try:
+            require_modelled(instruction)
             require_available(instruction, binding.arch)
             terminator = None
             members = required_lanes(instruction)

@@ -10,9 +10,11 @@ from typing import NamedTuple
 
 from wmma_emu.ptx.program.flow import definitions, needed, readers_of, writes
 from wmma_emu.ptx.program.fusions import Fusion, Kinds, choose, ends_in_product
-from wmma_emu.ptx.program.program import KernelProgram, Operand, PtxInstruction, Register
+from wmma_emu.ptx.program.program import Immediate, KernelProgram, Operand, PtxInstruction, Register
 from wmma_emu.ptx.program.rewriting import Rewriting, with_opcode
 from wmma_emu.ptx.widths import bits_of_type
+
+_BOTH_SIGNS = 0x80000000_80000000
 
 
 class Contracted(NamedTuple):
@@ -116,5 +118,8 @@ class _Contraction(Rewriting):
 
     def _negative(self, total: PtxInstruction, operand: Operand | None) -> PtxInstruction:
         type_name = total.modifiers[-1]
+        if type_name == "f32x2":  # PTX has no neg of pairs: the machine's sums read negative operands
+            target = self._new_register("b64")
+            return with_opcode(total, "xor", ("b64",), (target, operand, Immediate("int", _BOTH_SIGNS)))
         modifiers = ("ftz", type_name) if "ftz" in total.modifiers else (type_name,)
         return with_opcode(total, "neg", modifiers, (self._new_register(f"b{bits_of_type(type_name)}"), operand))

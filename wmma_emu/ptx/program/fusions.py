@@ -23,7 +23,7 @@ _UNITS = {
 }
 """The bit patterns of 1 and -1. The assembler keeps products with these in packed types."""
 
-_TYPES = frozenset(("f32", "f64", "f16", "f16x2", "bf16", "bf16x2"))
+_TYPES = frozenset(("f32", "f32x2", "f64", "f16", "f16x2", "bf16", "bf16x2"))
 
 
 @dataclass(frozen=True, slots=True)

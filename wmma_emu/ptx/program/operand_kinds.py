@@ -16,6 +16,7 @@ from wmma_emu.ptx.program.program import (
     VectorOperand,
 )
 from wmma_emu.ptx.widths import bits_of_type
+from wmma_emu.scalar.cvt_table import CVT_TYPES
 
 _PLAIN = re.compile(r"([busf])(\d+)\Z")
 
@@ -57,9 +58,7 @@ def agrees(register: str, expected: str, *, is_relaxed: bool = False) -> bool:
 
 
 def _bits(expected: str) -> int:
-    if expected[:1] == "e" or expected[:2] == "ue":
-        return 16 if expected.endswith("x2") else 32 if expected.endswith("x4") else 8
-    return bits_of_type(expected)
+    return CVT_TYPES[expected].bits if expected in CVT_TYPES else bits_of_type(expected)
 
 
 def reason_against_register(register: Register, expected: str, *, is_relaxed: bool = False) -> str | None:

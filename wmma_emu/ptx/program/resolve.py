@@ -31,6 +31,9 @@ _WARP_SIZE = 32
 _SUMMED = frozenset("b16 b32 b64 u16 u32 u64 s16 s32 s64".split())
 """The register types to which an operand may add a number."""
 
+PARTS_OF_REGISTERS = "selects a part of a register, which is not modelled; extract it with bfe"
+"""The reason why selectors of video instructions, ``%r1.b0``, are refused."""
+
 _SELECTOR = re.compile(r"[bh][0-7]{1,4}\Z")
 """Selectors of the bytes and halves of a register (PTX ISA 9.1, Video Instructions)."""
 
@@ -142,8 +145,7 @@ class Resolver:
                 f"(or {' '.join(f'.{x}' for x in 'rgba'[:count])})", name,
             )  # fmt: skip
         if _SELECTOR.match(part) and declared is not None:
-            message = f"{short_name(name)} selects a part of a register, which is not modelled; extract it with bfe"
-            self.unsupported(where, message, name)
+            self.unsupported(where, f"{short_name(name)} {PARTS_OF_REGISTERS}", name)
         kind = "register" if name[0] == "%" else "name"
         message = f"the {kind} {short_name(name)} is not declared here, nor is it a special register or a variable"
         self.fault(where, message, name)

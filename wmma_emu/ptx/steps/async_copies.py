@@ -20,11 +20,6 @@ def _cp(instruction: PtxInstruction, context: CompileContext) -> Step:
     kind = instruction.modifiers
     if kind[:1] != ("async",):
         raise refusal(instruction, "does not exist; did you mean cp.async?")
-    if "bulk" in kind:
-        if "tensor" in kind:
-            why = "is a copy of a tensor (TMA), which is not modelled; compile for sm_80 or without descriptors"
-            raise refusal(instruction, why)
-        raise refusal(instruction, "is a bulk copy, which is not modelled; cp.async.ca and cp.async.cg are modelled")
     if "mbarrier" in kind:
         return arrive_of_copies(instruction, "noinc" in kind)
     if kind[1:] == ("commit_group",):

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from wmma_emu.evidence import Evidence, Run, Sourced
+from wmma_emu.formats import format_of
 from wmma_emu.ptx.memory.serving import Operation
 from wmma_emu.ptx.steps.patterns import per_element
 from wmma_emu.ptx.threads import Array
 from wmma_emu.ptx.widths import bits_of_type
-from wmma_emu.scalar import rounded_double, rounded_half, rounded_single
+from wmma_emu.scalar import extrema, rounded_double, rounded_half, rounded_single
 from wmma_emu.scalar.rounded_half import HALVES
 
 TYPES = {
@@ -24,6 +25,9 @@ TYPES = {
     "max": ("u32", "s32", "u64", "s64"),
 }  # fmt: skip
 """The types of each operation (PTX ISA 9.1, atom and red); for sums of s64, ptxas 13.0 accepts only u64."""
+
+VECTOR_TYPES = dict.fromkeys(("min", "max"), ("f16", "f16x2", "bf16", "bf16x2"))
+"""The types that operations have in vectors alone (PTX ISA 9.1, atom and red)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +57,8 @@ FLOAT_SUMS = {
 """The entries by the space of the memory, which a generic address may also reach."""
 
 
-def operation_of(name: str, kind: str, space: str) -> Operation:
-    """Return the operation of ``atom.name.kind`` in a space.
+def operation_of(name: str, kind: str, space: str, *, keeps_subnormals: bool = False) -> Operation:
+    """Return the operation of ``atom.name.kind`` in a space; sums of f32 with ``.noftz`` keep subnormal numbers.
 
     Examples
     --------
@@ -63,8 +67,10 @@ def operation_of(name: str, kind: str, space: str) -> Operation:
     """
     if name == "add" and kind[0] in "fb":
         if kind == "f32":
-            return _add_f32(FLOAT_SUMS[space].flushes)
+            return _add_f32(FLOAT_SUMS[space].flushes and not keeps_subnormals)
         return _add_f64(FLOAT_SUMS[space].keeps_nans) if kind == "f64" else Operation(_half_add(kind))
+    if name in ("min", "max") and kind[0] in "fb":
+        return Operation(_half_extremum(name, kind))
     if name in ("min", "max") and kind[0] in "su":
         return Operation(_extremum(name, kind), associative=True)
     return _INTEGERS[name]
@@ -109,6 +115,11 @@ def _add_f64(keeps_nans: bool) -> Operation:
 def _half_add(kind: str) -> Callable[..., Array]:
     half = HALVES[kind.removesuffix("x2")]
     return per_element(kind, lambda old, x: rounded_half.add(old, x, half))
+
+
+def _half_extremum(name: str, kind: str) -> Callable[..., Array]:
+    fmt = format_of(kind.removesuffix("x2"))
+    return per_element(kind, lambda old, x: extrema.extremum(old, x, fmt, largest=name == "max"))
 
 
 def _extremum(name: str, kind: str) -> Callable[..., Array]:

@@ -10,13 +10,14 @@ from wmma_emu.ptx.program.faults import refusal
 from wmma_emu.ptx.program.program import PtxInstruction, Register
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.addresses import address_operand, addresses_of, space_of
-from wmma_emu.ptx.steps.atomic_table import TYPES, operation_of
+from wmma_emu.ptx.steps.atomic_table import TYPES, VECTOR_TYPES, operation_of
 from wmma_emu.ptx.steps.lane_operations import Active, CompileContext, MachineStep, Step
 from wmma_emu.ptx.steps.loads import ORDERINGS, SCOPES, elements_of, is_hint, require_values
 from wmma_emu.ptx.threads import Array
 from wmma_emu.ptx.widths import bits_of_type
 
 _TYPE = re.compile(r"(([busf]|bf)(16|32|64)|b?f16x2|b128)\Z")
+_VECTORS = {"v2", "v4", "v8"}
 _WORDS = (*ORDERINGS, *SCOPES, "noftz", "vec_8_bit", "vec_16_bit", "vec_32_bit", "v2", "v4", "v8")
 
 
@@ -40,6 +41,7 @@ def _atomic(instruction: PtxInstruction, context: CompileContext) -> Step:
     size, space = bits_of_type(kind) // 8, space_of(instruction, address)
     ordering = next((x for x in instruction.modifiers if x in ORDERINGS), "relaxed")
     registers = [x if isinstance(x, Register) else None for x in targets]
+    keeps_subnormals = "noftz" in instruction.modifiers
 
     def step(state: State, active: Active) -> None:
         state.require_defined(instruction, address, active, "the address")
@@ -50,8 +52,8 @@ def _atomic(instruction: PtxInstruction, context: CompileContext) -> Step:
             values: tuple[Array, ...] = tuple(state.read(vector[k], kind) for vector in vectors)
             old, undefined = atomic(
                 state.memory, instruction, space, first + np.uint64(k * size) if k else first, values, active,
-                lambda where: operation_of(name, kind, where), size * length if k == 0 else size,
-                state.order, ordering,
+                lambda where: operation_of(name, kind, where, keeps_subnormals=keeps_subnormals),
+                size * length if k == 0 else size, state.order, ordering,
             )  # fmt: skip
             if returns:
                 state.write(registers[k], old, active, undefined)
@@ -72,8 +74,11 @@ def _name_and_type(instruction: PtxInstruction) -> tuple[str, str]:
         raise refusal(instruction, f"does not contain an operation; legal operations are {', '.join(TYPES)}")
     if instruction.mnemonic == "red" and name in ("exch", "cas"):
         raise refusal(instruction, f"red does not support {name}, which returns the old value; use atom.{name}")
-    if kind not in TYPES[name]:
-        types = ", ".join("." + x for x in TYPES[name])
+    legal = TYPES[name]
+    if _VECTORS & set(instruction.modifiers):
+        legal += VECTOR_TYPES.get(name, ())
+    if kind not in legal:
+        types = ", ".join("." + x for x in legal)
         raise refusal(instruction, f"{name} does not support .{kind}; legal types are {types}")
     return name, kind
 

@@ -11,7 +11,7 @@ from wmma_emu.ptx.steps.lane_operations import LaneOperation
 from wmma_emu.ptx.steps.operation_entries import Entries, builders, operation_entries
 from wmma_emu.ptx.steps.patterns import UNSIGNED, Array, signed
 from wmma_emu.ptx.widths import bits_of_type
-from wmma_emu.scalar.cvt import cvt
+from wmma_emu.scalar.cvt import STOCHASTIC, cvt
 from wmma_emu.scalar.cvt_lookup import lookup_cvt
 from wmma_emu.scalar.cvt_table import CVT_FORMS, CVT_TYPES, CvtForm
 from wmma_emu.scalar.rounded_half import HALVES
@@ -24,7 +24,7 @@ def build_cvt(instruction: PtxInstruction) -> LaneOperation:
     opcode = ".".join(("cvt", *instruction.modifiers))
     form = _lookup(opcode)
     if form.status == "not modelled":
-        raise UnsupportedInstructionError(f"{opcode} is not modelled")
+        raise UnsupportedInstructionError(f"{opcode} {STOCHASTIC}")
     source, target = CVT_TYPES[form.source], CVT_TYPES[form.target]
     compute = fast_path(form) or _general_path(form, opcode)
     result = f"b{max(target.bits, 8)}" if target.count > 1 or target.name == "tf32" else target.name
@@ -38,7 +38,8 @@ def build_cvt(instruction: PtxInstruction) -> LaneOperation:
 
 def _sources(form: CvtForm, name: str) -> tuple[str, ...]:
     kind = CVT_TYPES[name]
-    return ((f"b{kind.bits}" if kind.count > 1 else name),) * form.num_operands
+    scales = ("b16",) if form.is_scaled else ()
+    return ((f"b{kind.bits}" if kind.count > 1 else name),) * form.num_operands + scales
 
 
 def _lookup(opcode: str) -> CvtForm:
@@ -62,6 +63,8 @@ def _extended(compute: Callable[..., Array], width: int) -> Callable[..., Array]
 def _general_path(form: CvtForm, opcode: str) -> Callable[..., Array]:
     arch = "sm_90" if "sm_90" in form.archs else form.archs[-1]
     mnemonic = form.mnemonic
+    if form.is_scaled:
+        return lambda a, scale: cvt(a, mnemonic, scale=scale, arch=arch)
     if form.num_operands == 2:
         return lambda a, b: cvt(a, mnemonic, b, arch=arch)
     return lambda a: cvt(a, mnemonic, arch=arch)
@@ -106,12 +109,18 @@ def _halves_from_singles(name: str) -> Callable[[Array, Array], Array]:
     return lambda a, b: one(a).astype(np.uint32) << sixteen | one(b)
 
 
-def _single_from_half(a: Array) -> Array:
+def single_from_half(a: Array) -> Array:
+    """Convert f16 to f32; a NaN becomes the canonical NaN."""
     with np.errstate(all="ignore"):
         number = a.view(np.float16).astype(np.float32)
     nan = number != number
     bits = number.view(np.uint32)
     return np.where(nan, np.uint32(0x7FFF_FFFF), bits) if nan.any() else bits
+
+
+def single_from_bf16(a: Array) -> Array:
+    """Convert bf16 to f32, which only appends zero bits."""
+    return a.astype(np.uint32) << np.uint32(16)
 
 
 def _single_from_integer(source: str) -> Callable[[Array], Array]:
@@ -125,8 +134,8 @@ _FAST_PATHS: dict[str, Callable[..., Array]] = {
     "rn.bf16.f32": _half_from_single("bf16"),
     "rn.f16x2.f32": _halves_from_singles("f16"),
     "rn.bf16x2.f32": _halves_from_singles("bf16"),
-    "f32.f16": _single_from_half,
-    "f32.bf16": lambda a: a.astype(np.uint32) << np.uint32(16),
+    "f32.f16": single_from_half,
+    "f32.bf16": single_from_bf16,
     **{f"rn.f32.{kind}": _single_from_integer(kind) for kind in ("u8", "s8", "u16", "s16", "u32", "s32", "u64", "s64")},
 }
 

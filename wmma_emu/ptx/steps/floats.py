@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Arithmetic of f32 and f64: sums, products, fused multiply-adds, quotients, roots; signs and classification."""
+"""Arithmetic of f32 and f64: sums, products, fused multiply-adds, quotients, roots; signs and classification.
+
+Two f32 packed in 64 bits are added and multiplied like two f32, and sums of f32 accept an addend or factors of f16 or
+bf16.
+"""
 
 from collections.abc import Callable
 
@@ -7,10 +11,11 @@ import numpy as np
 
 from wmma_emu.formats import Rounding, format_of
 from wmma_emu.ptx.program.program import PtxInstruction
+from wmma_emu.ptx.steps.conversions import single_from_bf16, single_from_half
 from wmma_emu.ptx.steps.halves import abs_or_neg, extremum
 from wmma_emu.ptx.steps.lane_operations import LaneOperation
 from wmma_emu.ptx.steps.operation_entries import Entries, operation_entries
-from wmma_emu.ptx.steps.patterns import Array
+from wmma_emu.ptx.steps.patterns import Array, per_element
 from wmma_emu.scalar import extrema, rounded_double, rounded_single
 from wmma_emu.scalar.rounded_single import saturate
 from wmma_emu.scalar.scaled_product import POWERS, scaled_mul
@@ -50,7 +55,20 @@ def _single(instruction: PtxInstruction, rounding: str, ftz: str, sat: str, kind
         def compute(*sources: Array) -> Array:
             return function(*sources, mode, flushes)
 
-    return LaneOperation((kind,), (kind,) * count, compute)
+    return LaneOperation((kind,), (kind,) * count, per_element(kind, compute))
+
+
+def _mixed(instruction: PtxInstruction, rounding: str, sat: str, _: str, kind: str) -> LaneOperation:
+    """Return a sum, or a fused multiply-add, of f32 whose other operands are converted to f32, which is exact."""
+    operation = _single(instruction, rounding, "", sat, "f32")
+    single: Callable[..., Array] = operation.compute  # type: ignore[assignment]
+    converted = len(operation.sources) - 1
+    widen = single_from_half if kind == "f16" else single_from_bf16
+
+    def compute(*sources: Array) -> Array:
+        return single(*map(widen, sources[:converted]), sources[-1])
+
+    return LaneOperation(("f32",), (kind,) * converted + ("f32",), compute)
 
 
 def _double(instruction: PtxInstruction, rounding: str, kind: str) -> LaneOperation:
@@ -73,6 +91,12 @@ _ROUNDING = "rn|rz|rm|rp"
 
 FLOAT_ENTRIES: Entries = {
     **operation_entries("add|sub|mul", f"-|{_ROUNDING} -|ftz -|sat f32", _single, "9.7.3.3 to 9.7.3.5"),
+    **operation_entries(
+        "add|sub|mul", f"-|{_ROUNDING} -|ftz - f32x2", _single, "9.7.3.3 to 9.7.3.5", first="sm_100"
+    ),
+    **operation_entries("fma", f"{_ROUNDING} -|ftz - f32x2", _single, "9.7.3.6", first="sm_100"),
+    **operation_entries("add|sub", f"-|{_ROUNDING} -|sat f32 f16|bf16", _mixed, "9.7.5.1, 9.7.5.2", first="sm_100"),
+    **operation_entries("fma", f"{_ROUNDING} -|sat f32 f16|bf16", _mixed, "9.7.5.3", first="sm_100"),
     **operation_entries("add|sub|mul", f"-|{_ROUNDING} f64", _double, "9.7.3.3 to 9.7.3.5"),
     **operation_entries("fma", f"{_ROUNDING} -|ftz -|sat f32", _single, "9.7.3.6"),
     **operation_entries("mad", f"{_ROUNDING} -|ftz -|sat f32", _single, "9.7.3.7"),
@@ -84,6 +108,7 @@ FLOAT_ENTRIES: Entries = {
     **operation_entries("copysign", "f32|f64", _copysign, "9.7.3.2"),
     **operation_entries("testp", f"{'|'.join(extrema.SIGN_TESTS)} f32|f64", _testp, "9.7.3.1"),
     **operation_entries("min|max", "-|ftz -|NaN - f32", extremum, "9.7.3.11, 9.7.3.12", later={"NaN": "sm_80"}),
+    **operation_entries("min|max", "-|ftz -|NaN abs f32", extremum, "9.7.3.11, 9.7.3.12", first="sm_100"),
     **operation_entries("min|max", "-|ftz -|NaN xorsign.abs f32", extremum, "9.7.3.11, 9.7.3.12", first="sm_86"),
     **operation_entries("min|max", "- - - f64", extremum, "9.7.3.11, 9.7.3.12"),
 }

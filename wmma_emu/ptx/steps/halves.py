@@ -2,6 +2,7 @@
 """Arithmetic of f16 and bf16, single or packed in pairs."""
 
 from collections.abc import Callable
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -68,16 +69,29 @@ def abs_or_neg(instruction: PtxInstruction, ftz: str, kind: str) -> LaneOperatio
     return LaneOperation((kind,), (kind,), per_element(kind, lambda a: function(flush(a), fmt)))
 
 
-def extremum(instruction: PtxInstruction, ftz: str, nan: str, xorsign: str, kind: str) -> LaneOperation:
-    """Return the lane operation of ``min`` or ``max`` of a floating-point type."""
+def extremum(instruction: PtxInstruction, ftz: str, nan: str, signs: str, kind: str) -> LaneOperation:
+    """Return the lane operation of ``min`` or ``max`` of a floating-point type, of two numbers or of three f32.
+
+    ``signs`` is "xorsign.abs" for two numbers, or "abs", which only the form with three has.
+    """
     name = kind.removesuffix("x2")
     flush, fmt, largest = _flush(name, ftz), format_of(name), instruction.mnemonic == "max"
+    magnitudes = signs == "abs"
+    count = 3 if kind == "f32" and (magnitudes or len(instruction.operands) == 4) and signs != "xorsign.abs" else 2
 
-    def compute(a: Array, b: Array) -> Array:
-        a, b = flush(a), flush(b)
-        return extrema.extremum(a, b, fmt, largest=largest, propagates=bool(nan), xorsign=bool(xorsign))
+    def of_two(a: Array, b: Array) -> Array:
+        return extrema.extremum(a, b, fmt, largest=largest, propagates=bool(nan), xorsign=signs == "xorsign.abs")
 
-    return LaneOperation((kind,), (kind, kind), per_element(kind, compute))
+    def compute(*sources: Array) -> Array:
+        flushed = map(flush, sources)
+        return reduce(of_two, (extrema.absolute(x, fmt) for x in flushed) if magnitudes else flushed)
+
+    operation = LaneOperation((kind,), (kind,) * count, per_element(kind, compute))
+    return operation if count == 2 else operation._replace(first=OF_THREE)
+
+
+OF_THREE = "sm_100"
+"""The first chip with ``min`` and ``max`` of three numbers."""
 
 
 _F16, _BF16 = "f16|f16x2", "bf16|bf16x2"

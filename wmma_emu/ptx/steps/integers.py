@@ -44,6 +44,20 @@ def _add_saturated(instruction: PtxInstruction, sat: str, kind: str) -> LaneOper
     return _binary(kind, lambda a, b: _saturate(_wide(a) + _wide(b)))
 
 
+def _of_elements(instruction: PtxInstruction, sat: str, kind: str) -> LaneOperation:
+    """Return a sum or difference of each element of at most 32 bits, which wraps or saturates."""
+    name = kind.partition("x")[0]
+    bits, is_signed = bits_of_type(name), name[0] == "s"
+    low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if is_signed else (0, (1 << bits) - 1)
+    function: Callable[..., Array] = np.subtract if instruction.mnemonic == "sub" else np.add
+
+    def compute(a: Array, b: Array) -> Array:
+        x, y = ((signed(word) if is_signed else word).astype(np.int64) for word in (a, b))
+        return np.clip(function(x, y), low, high).view(np.uint64).astype(a.dtype)
+
+    return _binary(kind, per_element(kind, compute if sat else function))
+
+
 def _product(instruction: PtxInstruction, part: str, kind: str) -> tuple[str, Callable[[Array, Array], Array]]:
     """Return the type of the selected part of a product, and the function."""
     if instruction.mnemonic.endswith("24"):
@@ -97,6 +111,10 @@ def _abs(instruction: PtxInstruction, kind: str) -> LaneOperation:
     return LaneOperation((kind,), (kind,), lambda a: np.abs(signed(a)).view(dtype))
 
 
+def _negative(instruction: PtxInstruction, kind: str) -> LaneOperation:
+    return LaneOperation((kind,), (kind,), per_element(kind, np.negative))
+
+
 def _extremum(instruction: PtxInstruction, relu: str, kind: str) -> LaneOperation:
     pick: Callable[..., Array] = {"min": np.minimum, "max": np.maximum}[instruction.mnemonic]
 
@@ -146,6 +164,11 @@ _SIGNED = "s16|s32|s64"
 INTEGER_ENTRIES: Entries = {
     **operation_entries("add", _ALL, _add, "9.7.1.1"),
     **operation_entries("add", "u16x2|s16x2", _add, "9.7.1.1", first="sm_90"),
+    **operation_entries("add|sub", "-|sat u8x4|s8x4", _of_elements, "9.7.1.1, 9.7.1.2 of PTX ISA 9.2", first="sm_120"),
+    **operation_entries("add", "sat u32|u16x2|s16x2", _of_elements, "9.7.1.1 of PTX ISA 9.2", first="sm_120"),
+    **operation_entries("neg", "s8x4", _negative, "9.7.1.11 of PTX ISA 9.2", first="sm_120"),
+    **operation_entries("min|max", "- u8x4|s8x4", _extremum, "9.7.1.12, 9.7.1.13 of PTX ISA 9.2", first="sm_120"),
+    **operation_entries("min|max", "relu s8x4", _extremum, "9.7.1.12, 9.7.1.13 of PTX ISA 9.2", first="sm_120"),
     **operation_entries("sub", _ALL, lambda instruction, kind: _binary(kind, np.subtract), "9.7.1.2"),
     **operation_entries("add|sub", "sat s32", _add_saturated, "9.7.1.1, 9.7.1.2"),
     **operation_entries("mul", f"lo|hi {_ALL}", _mul, "9.7.1.3"),
@@ -160,9 +183,7 @@ INTEGER_ENTRIES: Entries = {
     **operation_entries("div", _ALL, lambda instruction, kind: _binary(kind, divide(kind)), "9.7.1.8"),
     **operation_entries("rem", _ALL, lambda instruction, kind: _binary(kind, remain(kind)), "9.7.1.9"),
     **operation_entries("abs", _SIGNED, _abs, "9.7.1.10"),
-    **operation_entries(
-        "neg", _SIGNED, lambda instruction, kind: LaneOperation((kind,), (kind,), np.negative), "9.7.1.11"
-    ),
+    **operation_entries("neg", _SIGNED, _negative, "9.7.1.11"),
     **operation_entries("min|max", f"- {_ALL}", _extremum, "9.7.1.12, 9.7.1.13"),
     **operation_entries("min|max", "- u16x2|s16x2", _extremum, "9.7.1.12, 9.7.1.13", first="sm_90"),
     **operation_entries("min|max", "relu s32|s16x2", _extremum, "9.7.1.12, 9.7.1.13", first="sm_90"),

@@ -20,7 +20,7 @@ from wmma_emu.ptx.steps.lane_operations import LaneOperation
 from wmma_emu.ptx.steps.operation_entries import CARRY, flat_operands
 from wmma_emu.ptx.steps.spelling import ordered
 from wmma_emu.ptx.widths import bits_of_type
-from wmma_emu.scalar.cvt_table import CVT_TYPES
+from wmma_emu.scalar.cvt_table import CVT_TYPES, SCALED
 
 _PLACES_OF_BITS = {"bfe": (2, 3), "bfi": (3, 4)}
 """The operands that are a bit position or length: constants from 0 to 255."""
@@ -64,6 +64,8 @@ def _types(instruction: PtxInstruction, operation: LaneOperation) -> tuple[list[
     *_, target, source = (x for x in instruction.modifiers if x in CVT_TYPES)
     plain = all(x == "f16x2" or (x[0] in "usf" and x[1:].isdigit()) for x in (target, source))
     packed = source == "f16x2" or (target == "f16x2" and source[0] != "f")
+    if SCALED in instruction.modifiers:
+        return [target, source, "b16"], False
     return [target, *[source] * (len(types) - 1)], plain and not packed
 
 

@@ -26,7 +26,7 @@ from wmma_emu.ptx.widths import bits_of_type
 ORDERINGS = ("weak", "relaxed", "acquire", "release", "acq_rel", "seq_cst", "volatile", "mmio")
 SCOPES = ("cta", "cluster", "gpu", "sys")
 _HINT = re.compile(
-    r"(ca|cg|cs|cv|lu|wb|wt|nc|unified|L1::(evict_(normal|unchanged|first|last)|no_allocate)"
+    r"(ca|cg|cs|cv|lu|wb|wt|nc|L1::(evict_(normal|unchanged|first|last)|no_allocate)"
     r"|L2::(evict_(normal|first|last)|cache_hint|64B|128B|256B)|level::eviction_priority)\Z"
 )
 _TYPE = re.compile(r"([busf])(8|16|32|64)\Z")
@@ -76,7 +76,7 @@ def parse_access(instruction: PtxInstruction, address_at: int, data_at: int) -> 
     count, ordering, name = 1, "weak", instruction.modifiers[-1] if instruction.modifiers else ""
     kind = _TYPE.match(name)
     if kind is None:
-        types = "legal types are .b, .u and .s of 8 to 64 bits, .f32 and .f64"
+        types = "legal types are .b, .u and .s of 8 to 64 bits, .f32, .f64, and .b128 for a register of .b128"
         raise refusal(instruction, f"{name!r} is not a type of loads and stores; {types}")
     for modifier in instruction.modifiers[:-1]:
         if modifier in ("v2", "v4", "v8"):

@@ -72,6 +72,10 @@ def _register(instruction: PtxInstruction, element: Operand | None) -> Register 
     raise refusal(instruction, f"expects registers as its results, not {describe(element)}")
 
 
+SOME_ELEMENTS = "stores only some elements of a vector of 256 bits, which is not modelled; store them one by one"
+"""The reason why the sink is refused in stores in which ptxas accepts it."""
+
+
 def _store(instruction: PtxInstruction, context: CompileContext) -> Step:
     access = parse_access(instruction, 0, 1)
     if access.space in ("const",):
@@ -82,6 +86,8 @@ def _store(instruction: PtxInstruction, context: CompileContext) -> Step:
         )
     sources = access.elements
     for source in sources:
+        if source is None and access.size * access.length == 32:
+            raise refusal(instruction, SOME_ELEMENTS)
         if not isinstance(source, Register | Immediate | SpecialRegister | Symbol):
             raise refusal(instruction, f"cannot store {describe(source)}; expected a register, a number or a variable")
         if isinstance(source, Register) and source.type == "pred":

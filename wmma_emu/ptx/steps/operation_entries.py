@@ -97,7 +97,8 @@ def builders(entries: Entries, refused: dict[str, str] | None = None) -> dict[st
         given = len(flat_operands(instruction))
         if given != wanted:
             raise UnsupportedInstructionError(f"{opcode} expects {wanted} operands including results, not {given}")
-        return operation._replace(first=entry.first)
+        # An operation may be newer than its spelling: min.f32 of three numbers.
+        return operation if operation.first != "sm_70" else operation._replace(first=entry.first)
 
     return dict.fromkeys(by_mnemonic, build)
 

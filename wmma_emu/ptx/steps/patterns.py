@@ -34,31 +34,41 @@ def signed(bits: Array) -> Array:
 
 
 def split_halves(word: Array) -> Array:
-    """Split 32-bit words along a new last axis, the lower half first.
+    """Split words along a new last axis, the lower half first.
 
     Examples
     --------
     >>> split_halves(np.array([0x00010002], np.uint32))
     array([[2, 1]], dtype=uint16)
     """
-    return word[..., None].view(np.uint16)
+    return _split(word, 2)
+
+
+def _split(word: Array, count: int) -> Array:
+    return word[..., None].view(UNSIGNED[word.dtype.itemsize * 8 // count])
 
 
 def join_halves(halves: Array) -> Array:
-    """Join halves to 32-bit words; the inverse of `split_halves`.
+    """Join halves to words; the inverse of `split_halves`.
 
     Examples
     --------
     >>> hex(join_halves(np.array([[2, 1]], np.uint16))[0])
     '0x10002'
     """
-    if not halves.flags.c_contiguous:
-        halves = np.ascontiguousarray(halves)
-    return halves.view(np.uint32)[..., 0]
+    return _join(halves, 2)
+
+
+def _join(parts: Array, count: int) -> Array:
+    if not parts.flags.c_contiguous:
+        parts = np.ascontiguousarray(parts)
+    return parts.view(UNSIGNED[parts.dtype.itemsize * 8 * count])[..., 0]
 
 
 def per_element(kind: str, compute: Callable[..., Array]) -> Callable[..., Array]:
-    """Return a function of 16-bit patterns unchanged, or applied to both halves for a packed type."""
-    if not kind.endswith("x2"):
+    """Return a function of patterns unchanged, or applied to each element of a packed type, "f16x2" or "u8x4"."""
+    _, packed, number = kind.partition("x")
+    if not packed:
         return compute
-    return lambda *words: join_halves(compute(*(split_halves(word) for word in words)))
+    count = int(number)
+    return lambda *words: _join(compute(*(_split(word, count) for word in words)), count)

@@ -48,7 +48,7 @@ _CLASSES = {
     "POLICY": "L2::evict_(last|normal|first|unchanged)",
     "OPERATION": "and|or|xor|exch|cas|add|inc|dec|min|max",
     "HALF": "b?f16(x2)?",
-    "RESTRICT": "sync_restrict::shared::(cta|cluster)",
+    "RESTRICT": "sync_restrict::shared::(cta|cluster(::read)?)",
     "KIND": r"kind::\w+",
     "SCALES": r"scale_vec::\dX",
 }
@@ -74,23 +74,24 @@ def _parsed(table: str) -> dict[str, tuple[Syntax, ...]]:
 
 _TABLE = """
 ld; -|weak -|SPACE -|LOADED -|HINT -|VECTOR DATA; ={~T} [SPACE] u64?
-ld; -|weak -|global -|LOADED -|HINT -|AHEAD -|unified -|VECTOR DATA; ={~T} [SPACE] u64?
 ld; -|weak global -|LOADED nc -|HINT -|AHEAD -|VECTOR DATA; ={~T} [SPACE] u64?
 ld; -|weak -|global|local -|KEEP1 -|KEEP2 -|HINT -|AHEAD -|VECTOR DATA; ={~T} [SPACE] u64?
 ld; -|weak global nc -|KEEP1 -|KEEP2 -|HINT -|AHEAD -|VECTOR DATA; ={~T} [SPACE] u64?
 ld; volatile -|STRONG|local -|AHEAD -|VECTOR DATA; ={~T} [SPACE]
 ld; relaxed|acquire SCOPE -|STRONG -|KEEP1 -|KEEP2 -|HINT -|AHEAD -|VECTOR DATA; ={~T} [SPACE] u64?
-ld; mmio relaxed sys -|global DATA; ={~T} [SPACE]
+ld; mmio relaxed|acquire sys -|global DATA; ={~T} [SPACE]
 ldu; -|global -|VECTOR DATA; ={~T} [SPACE]
 st; -|weak -|WRITTEN -|STORED -|HINT -|VECTOR DATA; [SPACE] {~T} u64?
 st; -|weak -|global|local -|KEEP1 -|KEEP2 -|HINT -|VECTOR DATA; [SPACE] {~T} u64?
 st; volatile -|STRONG|local -|VECTOR DATA; [SPACE] {~T}
 st; relaxed|release SCOPE -|STRONG -|KEEP1 -|KEEP2 -|HINT -|VECTOR DATA; [SPACE] {~T} u64?
-st; mmio relaxed sys -|global DATA; [SPACE] {~T}
+st; mmio relaxed|release sys -|global DATA; [SPACE] {~T}
 atom; -|relaxed|acquire|release|acq_rel -|SCOPE -|STRONG OPERATION -|KEEP1 -|HINT -|VECTOR DATA; ={T}_ [SPACE] \\
 {T} {T}? u64?
 atom; -|relaxed|acquire|release|acq_rel -|SCOPE -|STRONG OPERATION noftz -|KEEP1 -|HINT -|VECTOR HALF; ={T}_ \\
 [SPACE] {T} {T}? u64?
+atom; -|relaxed|acquire|release|acq_rel -|SCOPE -|global add noftz -|HINT f32; ={T}_ [SPACE] {T} u64?
+red; -|relaxed|release -|SCOPE -|global add noftz -|HINT f32; [SPACE] {T} u64?
 red; -|relaxed|release -|SCOPE -|STRONG OPERATION -|KEEP1 -|HINT -|VECTOR DATA; [SPACE] {T} u64?
 red; -|relaxed|release -|SCOPE -|STRONG OPERATION noftz -|KEEP1 -|HINT -|VECTOR HALF; [SPACE] {T} u64?
 cvta.to; SPACE u32|u64; =T T
@@ -99,7 +100,10 @@ isspacep; SPACE; =pred address
 mapa; -|shared::cluster u32|u64; =T &T u32
 getctarank; -|shared::cluster u32|u64; =u32 &T
 prefetch; -|SPACE L1|L2|L2::evict_last|L2::evict_normal; [SPACE]
+prefetch; -|global L1::32B valid_addr; [SPACE]
 prefetch.tensormap; *; *
+prefetch.param.tensormap; *; *
+prefetch.const.tensormap; *; *
 prefetchu; L1; [SPACE]
 applypriority; -|global L2::evict_normal; [SPACE] #
 discard; -|global L2; [SPACE] #
@@ -112,6 +116,7 @@ fence; -|acq_rel|sc|acquire|release SCOPE;
 fence; mbarrier_init release cluster;
 fence; acquire|release RESTRICT SCOPE;
 fence.proxy; alias|async|async.global -|SPACE;
+fence.proxy; alias acquire|release sys;
 fence.proxy; tensormap::generic acquire|release SCOPE; *
 fence.proxy; async::generic acquire|release RESTRICT SCOPE;
 griddepcontrol; launch_dependents|wait;

@@ -16,9 +16,8 @@ from wmma_emu.ptx.steps.operation_entries import Entries, builders
 from wmma_emu.ptx.steps.video import REFUSED_OF_VIDEO, VIDEO_ENTRIES, VIDEO_WORD_ENTRIES
 
 REFUSED = {
-    "f32x2": "packed f32x2 arithmetic needs sm_100 and is not modelled; write two instructions with .f32",
-    "abs": "min and max of three f32 need sm_100 and are not modelled; write two instructions with two operands",
-    "b128": "128-bit registers are not modelled; use two registers of b64",
+    "b128": "mov.b128 moves a register of .b128, or a vector of two .b64 or four .b32, to a register of .b128 or to "
+    "such a vector",
 }
 """The modifiers without an entry, and the reason."""
 

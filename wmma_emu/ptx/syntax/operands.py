@@ -83,6 +83,7 @@ def _address(reader: Reader) -> Address:
     token = reader.tokens[index]
     if reader.tokens[index + 1] == "]" and is_name(token):
         reader.index = index + 2
+        reader.accept(".unified")
         return Address(Name(token))
     base: Name | Literal
     offset = 0
@@ -100,6 +101,7 @@ def _address(reader: Reader) -> Address:
             reader.fail("a coordinate; addresses cannot be nested")
         coordinates.append(operand(reader))
     reader.take("]", "after an address")
+    reader.accept(".unified")  # a hint: threads load from the same address
     if len(coordinates) == 1 and isinstance(coordinates[0], Vector):
         return Address(base, offset, coordinates[0].elements)
     return Address(base, offset, tuple(coordinates))

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: MIT
+"""The instructions of the PTX manual that are not modelled, with the reason and, if there is one, an alternative."""
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from wmma_emu.evidence import Evidence, Sourced
+from wmma_emu.ptx.program.faults import refusal
+from wmma_emu.ptx.program.program import PtxInstruction
+
+
+@dataclass(frozen=True, slots=True)
+class NotModelledEntry(Sourced):
+    """Instructions that the manual has and the emulator refuses.
+
+    ``pattern`` is a regular expression for the beginning of the opcode, ``why`` completes the sentence "OPCODE ...".
+    """
+
+    pattern: str
+    why: str
+    evidence: Evidence
+
+
+def _entry(pattern: str, section: str, why: str) -> NotModelledEntry:
+    return NotModelledEntry(pattern, why, Evidence("documented", f"PTX ISA {section}"))
+
+
+_TMA = "is a copy of a tensor (TMA), which is not modelled; compile for sm_80 or without descriptors"
+_CLUSTER = (
+    "accesses the shared memory of a cluster asynchronously, which is not modelled; compile for one block per "
+    "cluster"
+)
+_SEVERAL = "addresses the memory of several GPUs at once, which is not modelled: the emulator has one GPU"
+
+NOT_MODELLED = (
+    _entry(
+        r"tcgen05\.", "9.1, tcgen05",
+        "uses tensor memory, whose instructions have no recordings and are not modelled in kernels; "
+        "wmma_emu.tcgen05 executes single instructions",
+    ),
+    _entry(r"cp\.(reduce\.)?async\.bulk\.(prefetch\.)?tensor", "9.1, cp.async.bulk.tensor", _TMA),
+    _entry(
+        r"tensormap\.", "9.1, tensormap",
+        "changes a tensor map, for copies of tensors (TMA), which are not modelled; compile for sm_80 or without "
+        "descriptors",
+    ),
+    _entry(r"multimem\.", "9.3, multimem", _SEVERAL),
+    _entry(r"fabric\.", "9.4, fabric", _SEVERAL),
+    _entry(
+        r"cp\.async\.bulk", "9.1, cp.async.bulk",
+        "is a bulk copy, which is not modelled; cp.async.ca and cp.async.cg are modelled",
+    ),
+    _entry(
+        r"cp\.reduce\.async\.bulk", "9.1, cp.reduce.async.bulk",
+        "is a bulk reduction, which is not modelled; red is",
+    ),
+    _entry(r"(st|red)\.async\.", "9.1, st.async, red.async", _CLUSTER),
+    _entry(
+        r"clusterlaunchcontrol\.", "9.1, clusterlaunchcontrol",
+        "takes the work of a block that has not started, which is not modelled: every block of a grid runs; "
+        "launch the kernel without cluster launch control",
+    ),
+    _entry(
+        r"(add|sub|mul|fma)\..*\be[45]m[32]x4\b", "9.4, arithmetic of FP8",
+        "is arithmetic of sm_100a and sm_103a whose rounding has no recordings, and is not modelled; convert to "
+        "f16x2 and compute there",
+    ),
+    _entry(
+        r"cvt\..*\bs2f6x2\b", "9.1, cvt",
+        "converts the fixed-point format s2f6, whose limits the manual leaves open; it is not modelled",
+    ),
+    _entry(
+        r"clmad\.", "9.3, clmad",
+        "is not modelled: ptxas 13.4 accepts it and makes no machine instruction of it",
+    ),
+    _entry(
+        r"istypep\.", "9.1, istypep",
+        "tests opaque references of the driver's unified mode, which is not modelled; kernels pass texture and "
+        "surface objects",
+    ),
+    _entry(
+        r"ld\..*\bproxy::readonly\b", "9.4, ld",
+        "reads through the read-only proxy, which is not modelled; ld.global.nc is",
+    ),
+    _entry(
+        r"ldmatrix\..*\bs8\.s4\b", "9.4, ldmatrix",
+        "extends the sign of 4-bit integers as it loads them; its layout has no recording, and is not modelled",
+    ),
+    _entry(
+        r"atom\.(.*\.)?(exch|cas)\.(.*\.)?b128\b", "9.1, atom",
+        "exchanges 16 bytes, which is not modelled; atom has .b64",
+    ),
+    _entry(
+        r"st\.bulk\b", "9.1, st.bulk",
+        "initialises shared memory in bulk, which is not modelled; store zeros with st",
+    ),
+    _entry(
+        r"mbarrier\.(.*\.)?(layout::|phase_type::|check_layout)", "9.3, mbarrier",
+        "names the layout of an mbarrier, which is not modelled; leave the modifier out for the default layout",
+    ),
+    _entry(r"(st|ld|createpolicy|fence)\..*\bfabric\b", "9.4", _SEVERAL),
+)  # fmt: skip
+"""The entries; the first that matches an opcode gives the reason."""
+
+
+@lru_cache(4096)
+def reason_not_modelled(opcode: str) -> str | None:
+    """Return why an instruction is not modelled, as the end of a sentence; None if no entry matches.
+
+    Examples
+    --------
+    >>> reason_not_modelled("red.async.relaxed.cluster.global.add.u32").split(",")[0]
+    'accesses the shared memory of a cluster asynchronously'
+    >>> reason_not_modelled("add.f32") is None
+    True
+    """
+    return next((x.why for x in NOT_MODELLED if re.match(x.pattern, opcode)), None)
+
+
+def require_modelled(instruction: PtxInstruction) -> None:
+    """Raise an error about an instruction of the manual that is not modelled."""
+    why = reason_not_modelled(instruction.opcode)
+    if why is not None:
+        raise refusal(instruction, why)
