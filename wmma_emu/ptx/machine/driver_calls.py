@@ -68,7 +68,7 @@ def _first(participants: NDArray[np.bool_], count: int) -> NDArray[np.bool_]:
 
 def _read(state: State, instruction: PtxInstruction, operand: Operand | None, active: Active) -> Array:
     if isinstance(operand, Symbol):
-        address = np.full((1, 1, 1), operand.offset, np.uint64)
+        address = state.memory.address_of(operand)
         values, undefined = state.memory.load(instruction, "local", address, min(operand.bytes, 8), 1, active)
         state.require_written(instruction, undefined, active, "an argument of the call")
         found = values[0]
@@ -82,7 +82,7 @@ def _write_result(
     state: State, instruction: PtxInstruction, result: Operand | None, values: Array, active: Active
 ) -> None:
     if isinstance(result, Symbol):
-        address = np.full((1, 1, 1), result.offset, np.uint64)
+        address = state.memory.address_of(result)
         state.memory.store(instruction, "local", address, values[None], active)
     elif isinstance(result, Register):
         state.write(result, values, active)

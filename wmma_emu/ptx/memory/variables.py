@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.errors import UnknownNameError
-from wmma_emu.ptx.memory.address_map import ALIGNMENT, BASES, HEAP, Range, round_up
+from wmma_emu.ptx.memory.address_map import ALIGNMENT, BASES, CODE, HEAP, Range, round_up
 from wmma_emu.ptx.program.program import ModuleProgram, Symbol
 
 
@@ -42,8 +42,9 @@ class ModuleMemory:
             self._values[key] = np.frombuffer(content.ljust(symbol.bytes, b"\0"), np.uint8).copy()
         for space, relocations in (("global", module.global_relocations), ("const", module.const_relocations)):
             for offset, symbol, addend, is_generic in relocations:
-                base = HEAP if is_generic or symbol.space == "global" else HEAP - BASES[symbol.space]
-                target = (base + self.position(symbol) + addend) % (1 << 64)
+                base = HEAP if is_generic or symbol.space == "global" else HEAP - BASES.get(symbol.space, 0)
+                start = CODE + symbol.offset if symbol.space == "code" else base + self.position(symbol)
+                target = (start + addend) % (1 << 64)
                 found, _ = self._find(space, offset)
                 at = offset - found.offset
                 self._values[space, found.offset][at : at + 8] = np.frombuffer(target.to_bytes(8, "little"), np.uint8)

@@ -4,7 +4,8 @@
 from dataclasses import dataclass, field
 
 from wmma_emu.errors import UnsupportedInstructionError
-from wmma_emu.ptx.program.calls import add_call, enter
+from wmma_emu.ptx.program.callees import enter
+from wmma_emu.ptx.program.calls import add_call
 from wmma_emu.ptx.program.faults import Positioned, reason_of, short_name
 from wmma_emu.ptx.program.flow import READS_FIRST
 from wmma_emu.ptx.program.jumps import BranchTable, Jump, UnresolvedJumps
@@ -41,8 +42,10 @@ class _OpenScope:
 class Linker(LinkState):
     """A builder of the instructions of one kernel."""
 
-    def __init__(self, module: ModuleSymbols, files: dict[int, str], dynamic_offset: int = 0) -> None:
-        super().__init__(module, dynamic_offset)
+    def __init__(
+        self, module: ModuleSymbols, files: dict[int, str], dynamic_offset: int = 0, has_frames: bool = False
+    ) -> None:
+        super().__init__(module, dynamic_offset, has_frames)
         self._furthest = -1
         self._sources = SourceLines(files)
         self._assembly = lines_of_assembly(module.lines)
@@ -51,6 +54,7 @@ class Linker(LinkState):
     def read(self, caller: Callee) -> None:
         """Append a function's instructions."""
         self.caller = caller
+        self.storage.frame = caller.frame
         function = caller.function
         source: SourceLine | None = None
         open_scopes = [_OpenScope(function.body or ())]
@@ -204,5 +208,5 @@ class Linker(LinkState):
             what = "is a variable, not a label" if is_variable else "is not a label of this scope or an enclosing one"
             self.resolver.fault(text, f"{short_name(name)} {what}", name)
         for variable, symbol in scope.parameters:
-            self.storage.release(variable, symbol)
+            self.storage.frame.release(variable, symbol.offset)
         self.resolver.scopes.leave()
