@@ -128,7 +128,7 @@ def test_labels_scopes_and_directives_are_statements():
         Directive("loc", ("2", "4", "1", "function_name", "$L", "+", "8", "inlined_at", "1", "7", "9"), 8),
         Directive("pragma", ('"nounroll"',), 9),
         Directive("branchtargets", ("A", ",", "B"), 10, "T", 4),
-        Directive("callprototype", (), 11, "P", 4, (formal("b32", 20),), (formal("b64", 36),)),
+        Directive("callprototype", (), 11, "P", 4, (formal("b32", 32),), (formal("b64", 50),)),
     )  # fmt: skip
 
 

@@ -85,6 +85,7 @@ class FramedCallStack(CallStack):
         self._stack = state.memory.stack
         self._stack.top[...] = kernel.bytes
         self._stack.counted[...] = kernel.counted
+        self._stack.limit = self._limit
         self._saved: list[tuple[Array, Array, Array]] = []
         self._functions = [layout.frames[x] for x in layout.starts]
         self._sizes = np.array([x.bytes for x in self._functions], np.uint64)

@@ -141,6 +141,8 @@ class AddressSpaces:
         used = fit(active, addresses.shape)
         if space == "global":
             where = self.globals.locate(id(instruction), addresses, total, alignment, used, write)
+            if self.heap.device_heap is not None:
+                where = self.heap.device_heap.checked(where, total)
         else:
             where = self._windows[space].locate(addresses, total, alignment, used)
             if write and space == "param":

@@ -91,7 +91,7 @@ def build(tree: ModuleText) -> ModuleProgram:
     return ModuleProgram(
         kernels, tree.target[0], tree.version, global_bytes, const_bytes, tuple(names.memories["global"].symbols),
         tuple(names.memories["const"].symbols), global_relocations, const_relocations,
-        tree.file_sizes,
+        tree.file_sizes, any(x in names.functions and names.functions[x].body is None for x in ("malloc", "free")),
     )  # fmt: skip
 
 

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: MIT
 """The functions of a kernel: their parameters, and the order in which they are appended."""
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 
 from wmma_emu.ptx.program.faults import short_name
 from wmma_emu.ptx.program.frames import Frame
 from wmma_emu.ptx.program.link_state import Callee, LinkState
 from wmma_emu.ptx.program.module_symbols import require_complete
-from wmma_emu.ptx.program.program import Operand, Register, Symbol
+from wmma_emu.ptx.program.program import AddressOperand, Operand, Register, Symbol
 from wmma_emu.ptx.program.scopes import ScopeStack
 from wmma_emu.ptx.program.sizes import alignment_of, bytes_of
 from wmma_emu.ptx.syntax.tree import Call, FunctionText, InstructionText, VariableText
@@ -42,9 +43,27 @@ def _formal(linker: LinkState, callee: Callee, variable: VariableText) -> Operan
         found = linker.resolver.name(variable.name, variable)
         linker.resolver.scopes = outer
         return found
-    symbol = linker.storage.local(variable)
+    symbol = linker.storage.local(stored(variable))
     enter(linker, callee.scopes, variable, symbol)
+    if is_variadic(variable):
+        linker.variadic.add(symbol)
     return symbol
+
+
+def is_variadic(variable: VariableText) -> bool:
+    """Return whether a parameter contains variable arguments, ``.param .align 8 .b8 va[]``."""
+    return variable.space == "param" and bool(variable.sizes) and variable.sizes[0] == 0
+
+
+def stored(variable: VariableText) -> VariableText:
+    """Return a parameter as it is stored: of variable arguments, their address in the caller's memory."""
+    return replace(variable, type="b64", sizes=(), alignment=None) if is_variadic(variable) else variable
+
+
+def variables_in(operands: Iterable[Operand | None]) -> list[Symbol]:
+    """Return the variables among operands, also as addresses."""
+    found = (x.base if isinstance(x, AddressOperand) else x for x in operands)
+    return [x for x in found if isinstance(x, Symbol)]
 
 
 def enter(linker: LinkState, names: ScopeStack, variable: VariableText, symbol: Symbol | None) -> None:
@@ -105,9 +124,10 @@ def _listed(linker: LinkState, name: str, text: InstructionText) -> FunctionText
 
 
 def _sizes(variables: tuple[VariableText, ...]) -> list[tuple[str, int, int]]:
-    return [(x.space, bytes_of(x), alignment_of(x)) for x in variables]
+    return [(x.space, bytes_of(x), alignment_of(x)) for x in map(stored, variables)]
 
 
 def _passed(frame: Frame, variable: VariableText) -> Symbol:
     """Return the place of a parameter or result in the local memory of the function that is called."""
+    variable = stored(variable)
     return Symbol("local", frame.allocate(variable), variable.name, bytes_of(variable), is_parameter=True)

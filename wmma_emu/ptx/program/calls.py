@@ -4,7 +4,7 @@
 from dataclasses import dataclass, field
 
 from wmma_emu.ptx.program.faults import short_name
-from wmma_emu.ptx.program.callees import Prototype, enter_function, prototype_of
+from wmma_emu.ptx.program.callees import Prototype, enter_function, is_variadic, prototype_of, stored
 from wmma_emu.ptx.program.link_state import Callee, LinkState
 from wmma_emu.ptx.program.operand_kinds import reason_against_constant, reason_against_register
 from wmma_emu.ptx.program.program import (
@@ -58,7 +58,18 @@ class _ValueTransfer:
         for i, (argument, (target, declared)) in enumerate(zip(arguments, formals, strict=True), 1):
             if argument is None:
                 self.linker.resolver.fault(self.text, "the sink _ cannot be an argument of a call")
+            if is_variadic(declared):
+                argument, declared = self._address_of(argument, i), stored(declared)
             self._transfer(argument, target, declared, i)
+
+    def _address_of(self, argument: Operand, number: int) -> Register:
+        """Return a register with the address of variable arguments, a .param variable of the caller."""
+        if not isinstance(argument, Symbol):
+            message = f"argument {number}: variable arguments are an array, .param .align 8 .b8 name[size]"
+            self.linker.resolver.fault(self.text, message)
+        register = self.linker.storage.new_register("%va", "b64")
+        self._add("mov", ("u64",), (register, argument))
+        return register
 
     def return_results(self, results: list[Operand | None], callee: Callee) -> None:
         """Transfer the results to the caller; a result for the sink is dropped."""

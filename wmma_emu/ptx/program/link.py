@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: MIT
 """Link a kernel and the functions that it calls into one list of instructions: scopes, labels and calls."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from wmma_emu.errors import UnsupportedInstructionError
-from wmma_emu.ptx.program.callees import enter
+from wmma_emu.ptx.program.callees import enter, variables_in
 from wmma_emu.ptx.program.calls import add_call
 from wmma_emu.ptx.program.faults import Positioned, reason_of, short_name
 from wmma_emu.ptx.program.flow import READS_FIRST
 from wmma_emu.ptx.program.jumps import BranchTable, Jump, UnresolvedJumps
 from wmma_emu.ptx.program.link_state import Callee, LinkState
 from wmma_emu.ptx.program.module_symbols import ModuleSymbols, require_complete
-from wmma_emu.ptx.program.program import Immediate, Missing, Operand, Predicate, PtxInstruction, SourceLine, Symbol
+from wmma_emu.ptx.program.program import AddressOperand, Immediate, Missing, Operand, Predicate, PtxInstruction, SourceLine, Symbol
 from wmma_emu.ptx.program.source_lines import SourceLines, lines_of_assembly
 from wmma_emu.ptx.syntax.tokens import is_name
 from wmma_emu.ptx.syntax.tree import (
@@ -25,6 +26,8 @@ from wmma_emu.ptx.syntax.tree import (
     VariableText,
 )
 from wmma_emu.ptx.widths import bits_of_type
+
+_STACK = frozenset(("alloca", "stacksave", "stackrestore"))
 
 _LEAVES = frozenset(("ret", "exit", "trap", "bra"))
 
@@ -146,6 +149,7 @@ class Linker(LinkState):
                 resolver.fault(text, "call expects the name of a function")
             add_call(self, text, call, guard, source)
             return
+        self.needs_frames |= mnemonic in _STACK
         found = resolver.scopes.resolved
         operands: list[Operand | None] = []
         for x in text.operands:
@@ -155,9 +159,20 @@ class Linker(LinkState):
                 operands.append(resolver.operand(x, text))
         if resolver.sums:
             self._add_sums(text, operands[0], guard, source)
+        if self.variadic and not self.variadic.isdisjoint(variables_in(operands)):
+            opcode, mnemonic, modifiers, operands = self._read_variadic(text, operands)
         self.instructions.append(
             PtxInstruction(opcode, mnemonic, modifiers, tuple(operands), guard, text.line, text.column, source)
         )
+
+    def _read_variadic(
+        self, text: InstructionText, operands: Sequence[Operand | None]
+    ) -> tuple[str, str, tuple[str, ...], list[Operand | None]]:
+        """Return the load of the address of variable arguments, whose address ``mov`` takes."""
+        target, *rest = operands
+        if text.mnemonic != "mov" or len(rest) != 1 or not isinstance(rest[0], Symbol):
+            self.resolver.unsupported(text, "variable arguments are accessed through their address, which mov.u64 takes")
+        return "ld.param.b64", "ld", ("param", "b64"), [target, AddressOperand(rest[0])]
 
     def _add_sums(
         self, text: InstructionText, first: Operand | None, guard: Predicate | None, source: SourceLine | None

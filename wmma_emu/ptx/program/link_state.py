@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from wmma_emu.ptx.program.frames import Frame
 from wmma_emu.ptx.program.module_symbols import ModuleSymbols
-from wmma_emu.ptx.program.program import Missing, Operand, PtxInstruction
+from wmma_emu.ptx.program.program import Missing, Operand, PtxInstruction, Symbol
 from wmma_emu.ptx.program.resolve import Resolver
 from wmma_emu.ptx.program.scopes import ScopeStack
 from wmma_emu.ptx.program.storage import Storage
@@ -34,6 +34,7 @@ class LinkState:
     ``callees`` are in the order of their first call, ``bodies`` are the callees whose instructions belong to the
     kernel, and ``caller`` is the function that is being read. ``calls`` are the calls, by index, whose function has no
     first instruction yet, and ``indirect_calls`` those to an address, with the functions that they may call.
+    ``variadic`` are the parameters that contain the address of variable arguments.
     ``refusals`` are valid statements that the emulator cannot run; they are left out.
 
     If it ``has_frames``, each call of a function has its own local memory, else each function; ``needs_frames`` is set
@@ -51,6 +52,7 @@ class LinkState:
         self.refusals: list[Missing] = []
         self.calls: list[tuple[int, Callee]] = []
         self.indirect_calls: list[tuple[int, list[Callee]]] = []
+        self.variadic: set[Symbol] = set()
         self.caller: Callee
 
     def callee(self, function: FunctionText) -> Callee:

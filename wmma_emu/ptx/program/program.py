@@ -260,7 +260,7 @@ class ModuleProgram:
     ``global_relocations`` and ``const_relocations`` are the positions to which the address of a variable has to be
     written: (offset of the eight bytes, symbol, addend, whether it is the generic address). If an initial value is an
     address that does not exist, the bytes are zeros, and kernels that use the variable are refused. ``file_sizes`` are
-    the known sizes of source files in bytes.
+    the known sizes of source files in bytes. ``uses_device_heap`` is whether the source declares ``malloc`` or ``free``.
     """
 
     kernels: dict[str, KernelProgram]
@@ -273,3 +273,4 @@ class ModuleProgram:
     global_relocations: tuple[tuple[int, Symbol, int, bool], ...]
     const_relocations: tuple[tuple[int, Symbol, int, bool], ...]
     file_sizes: dict[str, int] = field(default_factory=dict)
+    uses_device_heap: bool = False
