@@ -61,8 +61,8 @@ def test_the_kernels_that_are_not_concerned_run(contraction):
         (
             "indirect",
             "indirect cannot run, line 19: mov.u64 %a0, good;\n"
-            "the address of good is used, which is a kernel; kernels cannot be launched from kernels; and 2 more, which "
-            "explain() lists",
+            "the address of good is used, which is a kernel; kernels cannot be launched from kernels; and 2 more, "
+            "which explain() lists",
         ),
         (
             "dispatch",
@@ -104,15 +104,22 @@ def test_explain_lists_what_is_missing_and_why():
     assert explanation.to_dict()["kernels"][3]["missing"] == [{"opcode": ".func", "line": 32, "reason": reason}]
 
 
-def test_a_kernel_that_uses_the_device_heap_is_rejected():
-    declared = ".extern .func (.param .b64 r) malloc(.param .b64 n);\n.extern .func free(.param .b64 p);\n"
-    body = """.visible .entry heap() { .param .b64 r; .param .b64 n;
-        st.param.b64 [n], 16;
-        call.uni (r), malloc, (n);
-        call.uni free, (r);
-        ret; }\n.visible .entry other() { ret; }"""
+@pytest.mark.parametrize(
+    ("name", "what"),
+    [
+        ("__nv_abs", "libdevice, which nvcc, NVRTC and clang link before they write PTX, defines it"),
+        ("cudaDeviceSynchronize", "cudadevrt defines it, for launches from kernels, which the emulator does not have"),
+        ("curand_init", r"the headers of cuRAND define it: #include <curand_kernel.h>"),
+        ("helper", r"link the PTX that defines it: module.link\(other\)"),
+    ],
+)
+def test_a_function_that_nothing_defines_is_named_with_what_would_define_it(name, what):
+    declared = f".extern .func (.param .b32 r) {name}(.param .b32 n);\n"
+    body = f""".visible .entry k() {{ .param .b32 r; .param .b32 n;
+        st.param.b32 [n], 16;
+        call.uni (r), {name}, (n);
+        ret; }}\n.visible .entry other() {{ ret; }}"""
     module = we.ptx.Module(HEAD + declared + body)
     assert not module["other"][1, 32]().findings
-    with pytest.raises(UnsupportedInstructionError, match=r"heap cannot run, line 8: .*\n.*malloc is not defined"):
-        module["heap"][1, 32]()
-    assert [x.line for x in module["heap"].compiled.missing] == [8, 9]
+    with pytest.raises(UnsupportedInstructionError, match=rf"k cannot run, line 7: .*\n.*{name} is not defined.*{what}"):
+        module["k"][1, 32]()

@@ -30,7 +30,7 @@ def refusals(text):
     ],
 )
 def test_only_mov_takes_the_address_of_a_function(text):
-    with pytest.raises(PtxSyntaxError, match="line 5, .*f is a function; mov.u64 takes its address"):
+    with pytest.raises(PtxSyntaxError, match=r"line 5, .*f is a function; mov.u64 takes its address"):
         program_of(HEAD + text)
 
 
@@ -121,7 +121,8 @@ def test_variables_that_refer_to_the_address_of_a_function_refuse_their_kernels(
     .func g { .reg .b64 x; ld.global.b64 x, [table]; } .entry d() { call g; }
     .entry e() { .global .u64 inner = outer; .reg .b64 x; ld.global.b64 x, [inner]; }"""
     reason = (
-        "f, in the initial value of table, is a function without a body; link the PTX that defines it: module.link(other)"
+        "f, in the initial value of table, is a function without a body; "
+        "link the PTX that defines it: module.link(other)"
     )
     assert refusals(text) == dict.fromkeys("abde", (Missing(".global", 6, reason),))
 

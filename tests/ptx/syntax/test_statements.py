@@ -14,8 +14,8 @@ from wmma_emu.ptx.syntax.tree import (
     Negated,
     Pair,
     Scope,
-    Vector,
     VariableText,
+    Vector,
 )
 
 HEAD = ".version 8.0\n.target sm_80\n.address_size 64\n"

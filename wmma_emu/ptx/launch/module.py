@@ -285,7 +285,7 @@ class Module(PtxText):
         if isinstance(given, str):
             return Module(given, self.arch)
         if not isinstance(given, Module) or given.triton is not None or self.triton is not None:
-            raise ArgumentError(f"{shorten(given)} cannot be linked; expected a Module of PTX or CUDA C++, or PTX as a str")
+            raise ArgumentError(f"{shorten(given)} cannot be linked; expected Modules of PTX or CUDA C++, or PTX")
         return given
 
     def __repr__(self) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.ptx.definedness.undefined import Undefined
 from wmma_emu.ptx.program.program import ParameterCopy, PtxInstruction, Register
 from wmma_emu.ptx.program.stack_layout import FrameLayout, StackLayout
@@ -26,6 +27,10 @@ class CallStack:
 
     def _participants(self, active: Active) -> _Mask:
         return np.broadcast_to(self._state.live if active is None else active, self._state.shape)
+
+    def enter_addressed(self, instruction: PtxInstruction, active: Active, pc: int) -> NDArray[np.int32] | None:
+        """Enter the functions at the addresses in a register; programs with such calls have frames."""
+        raise UnsupportedInstructionError(f"line {instruction.line}: a call to an address needs frames")
 
     def enter(self, instruction: PtxInstruction, active: Active, pc: int) -> bool:
         """Pass the arguments, and record the pc at which the active threads call a function."""
@@ -112,8 +117,8 @@ class FramedCallStack(CallStack):
         if wrong.any():
             note(
                 state, instruction, "illegal operand", wrong,
-                lambda *thread: f"the call goes to the address {int(addresses[thread]):#x}, which is not the address of "
-                "a function with these parameters",
+                lambda *thread: f"the call goes to the address {int(addresses[thread]):#x}, which is not the address "
+                "of a function with these parameters",
             )  # fmt: skip
             return None
         chosen = np.maximum(chosen, 0)

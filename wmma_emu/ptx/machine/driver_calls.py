@@ -14,7 +14,7 @@ from wmma_emu.ptx.machine.printing import Printed, count_of, fields_of, print_te
 from wmma_emu.ptx.program.program import PtxInstruction
 from wmma_emu.ptx.program.undefined_functions import what_defines
 from wmma_emu.ptx.state import State
-from wmma_emu.ptx.threads import Active, Array
+from wmma_emu.ptx.threads import Active
 
 
 def driver_call(instruction: PtxInstruction, pc: int) -> Callable[[ControlState, Active], None]:
@@ -27,8 +27,8 @@ def driver_call(instruction: PtxInstruction, pc: int) -> Callable[[ControlState,
     act = DRIVER_CALLS[name]
     if len(instruction.operands) < _LEAST_OPERANDS.get(name, 0):
         raise UnsupportedInstructionError(
-            f"line {instruction.line}: {name} is called with {len(instruction.operands)} results and arguments; expected "
-            f"{_DECLARED[name]}"
+            f"line {instruction.line}: {name} is called with {len(instruction.operands)} results and arguments; "
+            f"expected {_DECLARED[name]}"
         )
 
     def call(execution: ControlState, active: Active) -> None:

@@ -3,7 +3,7 @@
 
 from wmma_emu.ptx.findings import Extent, MemoryLocation, Message, Name
 from wmma_emu.ptx.memory.address_map import HEAP, WINDOW_BITS, WINDOWS
-from wmma_emu.ptx.memory.device_heap import HeapBlock, DeviceHeap
+from wmma_emu.ptx.memory.device_heap import DeviceHeap, HeapBlock
 from wmma_emu.ptx.memory.heap import GlobalMemory
 from wmma_emu.ptx.program.program import KernelProgram
 

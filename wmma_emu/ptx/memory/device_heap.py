@@ -19,7 +19,7 @@ _SPAN = 4
 
 @dataclass(frozen=True, slots=True)
 class HeapBlock:
-    """A block of the device heap.
+    """A block of the device heap: memory that ``malloc`` of a kernel returned, an entry of `Module.device_heap`.
 
     Attributes
     ----------
@@ -29,6 +29,11 @@ class HeapBlock:
         Where ``malloc`` was called: the position in the source if it is known, else the line of the PTX.
     freed : str
         Where ``free`` was called; "" if the block is in use.
+
+    Examples
+    --------
+    >>> hex(HeapBlock(0x7F0000010000, 24, "kernel.cu:12").address)
+    '0x7f0000010000'
     """
 
     address: int

@@ -24,7 +24,7 @@ class Stack:
         self._shadow = shadow
 
     def has_room(self, start: Array, sizes: Array) -> NDArray[np.bool_]:
-        """Return which threads may allocate bytes from a position on."""
+        """Return which threads may allocate bytes that begin at a position."""
         most = np.uint64(self.limit)
         return np.asarray((sizes <= most) & (self.counted + np.minimum(sizes, most) + (start - self.top) <= most))
 

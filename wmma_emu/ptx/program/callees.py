@@ -92,8 +92,8 @@ def prototype_of(linker: LinkState, call: Call, text: InstructionText) -> Protot
     resolver, name = linker.resolver, call.function.text
     table = None if call.prototype is None else resolver.scopes.table(call.prototype.text)
     if table is None or table.text.name not in ("callprototype", "calltargets"):
-        message = f"the call goes to the address in {short_name(name)}: "
-        resolver.unsupported(text, message + "a list of functions (.calltargets) or a .callprototype has to follow", name)
+        message = "a list of functions (.calltargets) or a .callprototype has to follow"
+        resolver.unsupported(text, f"the call goes to the address in {short_name(name)}: {message}", name)
     if table.text.name == "calltargets":
         functions = [_listed(linker, x, text) for x in table.text.arguments[::2]]
         results, parameters = functions[0].results, functions[0].parameters
@@ -128,6 +128,6 @@ def _sizes(variables: tuple[VariableText, ...]) -> list[tuple[str, int, int]]:
 
 
 def _passed(frame: Frame, variable: VariableText) -> Symbol:
-    """Return the place of a parameter or result in the local memory of the function that is called."""
+    """Return the variable of a parameter or result in the local memory of the function that is called."""
     variable = stored(variable)
     return Symbol("local", frame.allocate(variable), variable.name, bytes_of(variable), is_parameter=True)

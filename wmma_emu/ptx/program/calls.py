@@ -3,8 +3,8 @@
 
 from dataclasses import dataclass, field
 
-from wmma_emu.ptx.program.faults import short_name
 from wmma_emu.ptx.program.callees import Prototype, enter_function, is_variadic, prototype_of, stored
+from wmma_emu.ptx.program.faults import short_name
 from wmma_emu.ptx.program.link_state import Callee, LinkState
 from wmma_emu.ptx.program.operand_kinds import reason_against_constant, reason_against_register
 from wmma_emu.ptx.program.program import (
@@ -27,7 +27,7 @@ from wmma_emu.ptx.widths import bits_of_type
 
 
 def _callee_of(linker: LinkState, call: Call, text: InstructionText) -> Callee:
-    """Return the function of a call, or what the prototype of a call to an address says about it."""
+    """Return the function of a call, or the prototype of a call to an address."""
     name = call.function.text
     resolver = linker.resolver
     function = linker.module.functions.get(name)

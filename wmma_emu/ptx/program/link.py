@@ -12,7 +12,16 @@ from wmma_emu.ptx.program.flow import READS_FIRST
 from wmma_emu.ptx.program.jumps import BranchTable, Jump, UnresolvedJumps
 from wmma_emu.ptx.program.link_state import Callee, LinkState
 from wmma_emu.ptx.program.module_symbols import ModuleSymbols, require_complete
-from wmma_emu.ptx.program.program import AddressOperand, Immediate, Missing, Operand, Predicate, PtxInstruction, SourceLine, Symbol
+from wmma_emu.ptx.program.program import (
+    AddressOperand,
+    Immediate,
+    Missing,
+    Operand,
+    Predicate,
+    PtxInstruction,
+    SourceLine,
+    Symbol,
+)
 from wmma_emu.ptx.program.source_lines import SourceLines, lines_of_assembly
 from wmma_emu.ptx.syntax.tokens import is_name
 from wmma_emu.ptx.syntax.tree import (
@@ -171,7 +180,8 @@ class Linker(LinkState):
         """Return the load of the address of variable arguments, whose address ``mov`` takes."""
         target, *rest = operands
         if text.mnemonic != "mov" or len(rest) != 1 or not isinstance(rest[0], Symbol):
-            self.resolver.unsupported(text, "variable arguments are accessed through their address, which mov.u64 takes")
+            message = "variable arguments are accessed through their address, which mov.u64 takes"
+            self.resolver.unsupported(text, message)
         return "ld.param.b64", "ld", ("param", "b64"), [target, AddressOperand(rest[0])]
 
     def _add_sums(

@@ -260,7 +260,8 @@ class ModuleProgram:
     ``global_relocations`` and ``const_relocations`` are the positions to which the address of a variable has to be
     written: (offset of the eight bytes, symbol, addend, whether it is the generic address). If an initial value is an
     address that does not exist, the bytes are zeros, and kernels that use the variable are refused. ``file_sizes`` are
-    the known sizes of source files in bytes. ``uses_device_heap`` is whether the source declares ``malloc`` or ``free``.
+    the known sizes of source files in bytes. ``uses_device_heap`` is whether the source declares ``malloc`` or
+    ``free``.
     """
 
     kernels: dict[str, KernelProgram]

@@ -86,8 +86,8 @@ def stack_layout(program: KernelProgram) -> StackLayout | None:
     kept = _kept(program, again) if again else {}
     locals_ = {x.name: x for x in program.frames}
     frames = {
-        first: _frame(locals_[names[first]], [kept[pc] for pc in range(first, behind) if pc in kept], bool(calls[first]))
-        for _, first, behind in program.functions
+        first: _frame(locals_[name], [kept[pc] for pc in range(first, behind) if pc in kept], bool(calls[first]))
+        for name, first, behind in program.functions
     }
     most: dict[int, tuple[int, int]] = {}
     for group in components({str(x): [str(y) for y in called] for x, called in calls.items()}):
@@ -132,6 +132,7 @@ def _kept(program: KernelProgram, repeated: frozenset[int]) -> dict[int, tuple[R
 def _frame(frame: FunctionFrame, kept: Sequence[tuple[Register, ...]], calls: bool) -> FrameLayout:
     kept_at = align(frame.bytes, _KEPT_BYTES)
     size = align(kept_at + _KEPT_BYTES * max(map(len, kept), default=0), FRAME_ALIGNMENT)
-    on_gpu = max((sum(bits_of_type(x.type) // 8 for x in registers if x.type != "pred") for registers in kept), default=0)
+    sizes = [sum(bits_of_type(x.type) // 8 for x in registers if x.type != "pred") for registers in kept]
+    on_gpu = max(sizes, default=0)
     counted = align(frame.array_bytes + on_gpu, 4) + _RETURN_ADDRESS * calls
     return FrameLayout(frame.name, size, kept_at, counted)

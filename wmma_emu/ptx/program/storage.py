@@ -89,8 +89,8 @@ class Storage:
 
     def local(self, variable: VariableText) -> Symbol:
         """Allocate a local variable, or a parameter of a function, in the thread's local memory."""
-        offset = self.frame.allocate(variable)
-        return self.keep(Symbol("local", offset, variable.name, bytes_of(variable), variable.space == "param"), variable)
+        offset, size = self.frame.allocate(variable), bytes_of(variable)
+        return self.keep(Symbol("local", offset, variable.name, size, variable.space == "param"), variable)
 
     def keep(self, symbol: Symbol, variable: VariableText) -> Symbol:
         """Add a variable to the symbols of the kernel."""

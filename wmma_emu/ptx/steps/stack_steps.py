@@ -5,12 +5,12 @@ import numpy as np
 
 from wmma_emu.ptx.program.faults import refusal
 from wmma_emu.ptx.program.program import Immediate, PtxInstruction
-from wmma_emu.ptx.program.sizes import align
 from wmma_emu.ptx.program.stack_layout import FRAME_ALIGNMENT
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.collectives import note, operands_of
 from wmma_emu.ptx.steps.lane_operations import Active, CompileContext, MachineStep, Step
 from wmma_emu.ptx.steps.loads import written_register
+from wmma_emu.ptx.threads import Array
 
 _DEFAULT_ALIGNMENT = 8
 """PTX ISA 9.1, alloca: the alignment without the third operand."""
@@ -28,20 +28,24 @@ def _alloca(instruction: PtxInstruction, context: CompileContext) -> Step:
         stack = state.memory.stack
         participants = np.broadcast_to(state.live if active is None else active, state.shape)
         sizes = np.broadcast_to(state.read(size, "u64"), state.shape)
-        start = align(stack.top, np.uint64(alignment))
+        start = _aligned(stack.top, alignment)
         over = participants & ~stack.has_room(start, sizes)
         note(
             state, instruction, "out of bounds", over,
-            lambda *thread: f"the stack overflows: alloca of {int(sizes[thread])} bytes, and {int(stack.counted[thread])} "
-            f"bytes are in use; the limit is {stack.limit} bytes (cudaLimitStackSize), which stack_bytes of the launch "
-            "sets",
+            lambda *thread: f"the stack overflows: alloca of {int(sizes[thread])} bytes, and "
+            f"{int(stack.counted[thread])} bytes are in use; the limit is {stack.limit} bytes (cudaLimitStackSize), "
+            "which stack_bytes of the launch sets",
         )  # fmt: skip
-        end = align(start + np.where(over, 0, sizes), np.uint64(FRAME_ALIGNMENT))
+        end = _aligned(start + np.where(over, np.uint64(0), sizes), FRAME_ALIGNMENT)
         stack.begin(participants & ~over, start & ~np.uint64(7), end - start)
         state.write(register, np.where(over, np.uint64(state.memory.local.size), start), active)
         stack.move(participants & ~over, end)
 
     return step
+
+
+def _aligned(positions: Array, alignment: int) -> Array:
+    return positions + np.uint64(alignment - 1) & ~np.uint64(alignment - 1)
 
 
 def _stacksave(instruction: PtxInstruction, context: CompileContext) -> Step:

@@ -44,7 +44,7 @@ def _prototype(reader: Reader, label: str) -> Directive:
     line, column = reader.position(reader.index)
     reader.index += 1
     results = parameters(reader) if reader.tokens[reader.index] == "(" else ()
-    reader.name("_, in place of the name of a function")
+    reader.name("_, instead of the name of a function")
     inputs = parameters(reader) if reader.tokens[reader.index] == "(" else ()
     while reader.tokens[reader.index] in _AFTER_PROTOTYPE:
         reader.index += 1

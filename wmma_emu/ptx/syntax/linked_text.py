@@ -34,7 +34,10 @@ class _Item:
 
 @dataclass(slots=True)
 class _Source:
-    """A source, its declarations, and the edits that make it a part of the linked source."""
+    """A source, its declarations, and the edits that make it a part of the linked source.
+
+    ``size_at`` is the index of ``.address_size``, -1 without one; ``first`` of the first token after the header.
+    """
 
     name: str
     text: str
@@ -42,6 +45,7 @@ class _Source:
     version: str
     target: list[str]
     address_size: int = 64
+    size_at: int = -1
     files: int = 0
     first: int = 0
     items: list[_Item] = field(default_factory=list)
@@ -72,7 +76,7 @@ class _Source:
 
 
 def linked(sources: Sequence[tuple[str, str]]) -> str:
-    """Return one source that contains several, given as (name, text), in this order.
+    r"""Return one source that contains several, given as (name, text), in this order.
 
     As in nvlink, a name that is ``.visible``, ``.weak`` or ``.common`` is the same in all sources, and defines the
     ``.extern`` names of the others; a definition that is not weak takes precedence over weak ones. Names without a
@@ -88,8 +92,8 @@ def linked(sources: Sequence[tuple[str, str]]) -> str:
 
     Examples
     --------
-    >>> head = ".version 8.0\\n.target sm_80\\n.address_size 64\\n"
-    >>> print(linked([("a", head + ".extern .func f;\\n.func g { call f; }"), ("b", head + ".visible .func f { }\\n"
+    >>> head = ".version 8.0\n.target sm_80\n.address_size 64\n"
+    >>> print(linked([("a", head + ".extern .func f;\n.func g { call f; }"), ("b", head + ".visible .func f { }\n"
     ...               ".func g { }")]))
     .version 8.0
     .target sm_80
@@ -120,11 +124,12 @@ def _read(name: str, text: str) -> _Source:
         first, contents = reader.index, Contents()
         is_size = reader.tokens[first] == ".address_size"
         read_item(reader, contents)
-        source.items += [_Item(first, reader.index, x) for x in (*contents.functions, *contents.variables)]
+        nodes: list[FunctionText | VariableText] = [*contents.functions, *contents.variables]
+        source.items += [_Item(first, reader.index, x) for x in nodes]
         source.files = max([source.files, *contents.files])
         if is_size:
             source.address_size = contents.address_size
-            source.replace(first, reader.index)
+            source.size_at = first
     return source
 
 
@@ -211,16 +216,17 @@ def _edit_tokens(source: _Source, new: Callable[[int, str], str | None]) -> None
 
 
 def _join_headers(sources: Sequence[_Source]) -> None:
-    """Give the first source the highest version and target, and remove the headers of the others."""
+    """Write the highest version and target to the first source, and remove the headers of the others."""
     for other in sources[1:]:
         if other.address_size != sources[0].address_size:
-            raise ArgumentValueError(
-                f"{sources[0].name} has addresses of {sources[0].address_size} bits, {other.name} of {other.address_size}"
-            )
+            first = f"{sources[0].name} has addresses of {sources[0].address_size} bits"
+            raise ArgumentValueError(f"{first}, {other.name} of {other.address_size}: they cannot be linked")
     version = max((x.version for x in sources), key=lambda x: [int(y) for y in x.split(".")])
     target = max((x.target for x in sources), key=lambda x: (int("0" + "".join(filter(str.isdigit, x[0]))), len(x[0])))
     for number, source in enumerate(sources):
-        head = f".version {version}\n.target {', '.join(target)}\n.address_size {source.address_size}"
+        if number and source.size_at >= 0:
+            source.replace(source.size_at, source.size_at + 2)
         start, end = source.reader.span(0)[0], source.reader.span(source.first - 1)[1]
         lines = "\n" * source.text.count("\n", start, end)
-        source.edits.append((start, end, head if number == 0 else lines))
+        head = f".version {version}{lines or ' '}.target {', '.join(target)}"
+        source.edits.append((start, end, lines if number else head))

@@ -21,7 +21,7 @@ _NUMBERS = {
 
 @dataclass(slots=True)
 class Contents:
-    """What was read of a module; the fields are those of `ModuleText`."""
+    """The part of a module that was read; the fields have the meaning of those in `ModuleText`."""
 
     address_size: int = 64
     variables: list[VariableText] = field(default_factory=list)
