@@ -29,6 +29,7 @@ PAGE = TABLE.with_suffix(".md")
 
 TITLES = {
     "steps/memory_steps.py": "Loads, stores and fences",
+    "steps/stack_steps.py": "The stack of a thread",
     "steps/async_copies.py": "Asynchronous copies",
     "steps/mbarrier_steps.py": "Barriers in memory",
     "steps/atomics.py": "Atomic operations",

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from wmma_emu.ptx.launch.structs import Struct
     from wmma_emu.ptx.launch.triton_arguments import TritonTensor
     from wmma_emu.ptx.launch.triton_module import TritonModule
+    from wmma_emu.ptx.memory.device_heap import HeapBlock
     from wmma_emu.ptx.program.program import Missing, NotBitExact
     from wmma_emu.ptx.reports.baseline import Baseline, KnownFinding
     from wmma_emu.ptx.reports.finding import Finding
@@ -35,6 +36,7 @@ __all__ = [
     "EmptyArray",
     "Event",
     "Finding",
+    "HeapBlock",
     "History",
     "Kernel",
     "KernelExplanation",
@@ -77,6 +79,7 @@ _HOMES = {
     "launch.structs": ("Struct",),
     "launch.triton_arguments": ("TritonTensor",),
     "launch.triton_module": ("TritonModule",),
+    "memory.device_heap": ("HeapBlock",),
     "program.program": ("Missing", "NotBitExact"),
     "reports.baseline": ("Baseline", "KnownFinding"),
     "reports.finding": ("Finding",),

@@ -106,7 +106,7 @@ class State:
         elif isinstance(operand, SpecialRegister):
             value = self.special(operand.name)
         elif isinstance(operand, Symbol):
-            value = np.full((1, 1, 1), self.memory.address_of(operand), np.uint64)
+            value = self.memory.address_of(operand)
         else:
             raise UnsupportedInstructionError(f"{operand} is not a source operand of type .{type_name}")
         dtype = dtype_of_bits(bits_of_type(type_name))

@@ -11,7 +11,8 @@ from wmma_emu.errors import UnsupportedInstructionError
 TEXT = (
     HEAD
     + """.func f { ret; }
-.global .align 8 .u64 table[2] = {f, f};
+.func missing;
+.global .align 8 .u64 table[2] = {f, missing};
 .visible .entry good(.param .u64 x)
 {
     .reg .b64 %a; .reg .b32 %r;
@@ -24,10 +25,10 @@ TEXT = (
 .visible .entry indirect(.param .u64 x)
 {
     .reg .b64 %a<2>;
-    mov.u64 %a0, f;
+    mov.u64 %a0, good;
     ld.param.u64 %a1, [x];
-    P: .callprototype _ ();
-    call.uni %a1, (), P;
+    P: .callprototype _ (.reg .b32 _);
+    call.uni %a1, (1), P;
     frob.s32 %a1, %a1;
     ret;
 }
@@ -37,10 +38,10 @@ TEXT = (
     ld.global.u64 %a, [table];
     ret;
 }
-.func g { call g; ret; }
+.func g(.reg .b32 n) { call g, (n); ret; }
 .visible .entry recursive()
 {
-    call g;
+    call g, (1);
     ret;
 }
 """
@@ -59,19 +60,21 @@ def test_the_kernels_that_are_not_concerned_run(contraction):
     [
         (
             "indirect",
-            "indirect cannot run, line 18: mov.u64 %a0, f;\n"
-            "the address of the function f is used: indirect calls are not supported; and 2 more, which explain() "
-            "lists",
+            "indirect cannot run, line 19: mov.u64 %a0, good;\n"
+            "the address of good is used, which is a kernel; kernels cannot be launched from kernels; and 2 more, "
+            "which explain() lists",
         ),
         (
             "dispatch",
-            "dispatch cannot run, line 5: .global .align 8 .u64 table[2] = {f, f};\n"
-            "f, in the initial value of table, is a function; calls through addresses are not supported",
+            "dispatch cannot run, line 6: .global .align 8 .u64 table[2] = {f, missing};\n"
+            "missing, in the initial value of table, is a function without a body; link the PTX that defines it: "
+            "module.link(other)",
         ),
         (
             "recursive",
-            "recursive cannot run, line 31: .func g { call g; ret; }\n"
-            "recursion: g is called while it is running, which is not supported",
+            "recursive cannot run, line 32: .func g(.reg .b32 n) { call g, (n); ret; }\n"
+            "recursion: g may be called while it is running, and has .reg parameters; declare its parameters and "
+            "results .param",
         ),
     ],
 )
@@ -87,29 +90,36 @@ def test_explain_lists_what_is_missing_and_why():
     explanation = we.ptx.Module(TEXT).explain()
     good, indirect, dispatch, recursive = explanation.kernels
     assert good.missing == ()
-    assert [(x.opcode, x.line) for x in indirect.missing] == [("mov.u64", 18), ("call.uni", 21), ("frob.s32", 22)]
-    assert [(x.opcode, x.line) for x in (*dispatch.missing, *recursive.missing)] == [(".global", 5), ("call", 31)]
+    assert [(x.opcode, x.line) for x in indirect.missing] == [("mov.u64", 19), ("call.uni", 22), ("frob.s32", 23)]
+    assert [(x.opcode, x.line) for x in (*dispatch.missing, *recursive.missing)] == [(".global", 6), (".func", 32)]
     shown = str(explanation).splitlines()
-    missing = "mov.u64: the address of the function f is used: indirect calls are not supported"
-    assert f"missing        line 18: {missing}" in shown
-    assert (
-        "               line 21: call.uni: the call goes to the address in %a1: indirect calls are not supported"
-        in shown
+    missing = "mov.u64: the address of good is used, which is a kernel; kernels cannot be launched from kernels"
+    assert f"missing        line 19: {missing}" in shown
+    missing = "a function with .reg parameters is called through an address; declare them .param"
+    assert f"               line 22: call.uni: {missing}" in shown
+    reason = (
+        "recursion: g may be called while it is running, and has .reg parameters; declare its parameters and results "
+        ".param"
     )
-    assert explanation.to_dict()["kernels"][3]["missing"] == [
-        {"opcode": "call", "line": 31, "reason": "recursion: g is called while it is running, which is not supported"}
-    ]
+    assert explanation.to_dict()["kernels"][3]["missing"] == [{"opcode": ".func", "line": 32, "reason": reason}]
 
 
-def test_a_kernel_that_uses_the_device_heap_is_rejected():
-    declared = ".extern .func (.param .b64 r) malloc(.param .b64 n);\n.extern .func free(.param .b64 p);\n"
-    body = """.visible .entry heap() { .param .b64 r; .param .b64 n;
-        st.param.b64 [n], 16;
-        call.uni (r), malloc, (n);
-        call.uni free, (r);
-        ret; }\n.visible .entry other() { ret; }"""
+@pytest.mark.parametrize(
+    ("name", "what"),
+    [
+        ("__nv_abs", "libdevice, which nvcc, NVRTC and clang link before they write PTX, defines it"),
+        ("cudaDeviceSynchronize", "cudadevrt defines it, for launches from kernels, which the emulator does not have"),
+        ("curand_init", r"the headers of cuRAND define it: #include <curand_kernel.h>"),
+        ("helper", r"link the PTX that defines it: module.link\(other\)"),
+    ],
+)
+def test_a_function_that_nothing_defines_is_named_with_what_would_define_it(name, what):
+    declared = f".extern .func (.param .b32 r) {name}(.param .b32 n);\n"
+    body = f""".visible .entry k() {{ .param .b32 r; .param .b32 n;
+        st.param.b32 [n], 16;
+        call.uni (r), {name}, (n);
+        ret; }}\n.visible .entry other() {{ ret; }}"""
     module = we.ptx.Module(HEAD + declared + body)
     assert not module["other"][1, 32]().findings
-    with pytest.raises(UnsupportedInstructionError, match=r"heap cannot run, line 8: .*\n.*malloc is not defined"):
-        module["heap"][1, 32]()
-    assert [x.line for x in module["heap"].compiled.missing] == [8, 9]
+    with pytest.raises(UnsupportedInstructionError, match=rf"k cannot run, line 7: .*\n.*{name} is not defined.*{what}"):
+        module["k"][1, 32]()

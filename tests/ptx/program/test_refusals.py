@@ -22,32 +22,58 @@ def refusals(text):
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        ".func f { } .entry k() { L: ret; T: .branchtargets L;\nbrx.idx f, T; }",
+        ".func f { } .entry k() {\n@f ret; }",
+        ".func f { } .entry k() { .reg .b64 a;\nadd.u64 a, a, f; }",
+    ],
+)
+def test_only_mov_takes_the_address_of_a_function(text):
+    with pytest.raises(PtxSyntaxError, match=r"line 5, .*f is a function; mov.u64 takes its address"):
+        program_of(HEAD + text)
+
+
+@pytest.mark.parametrize(
     ("text", "opcode", "line", "reason"),
     [
-        (".func f { call f; } .entry k() { call f; }", "call", 4, "recursion: f is called while it is running"),
         (
-            ".func g; .func f { call.uni g; } .func g {\ncall f; } .entry k() { call g; }",
-            "call.uni",
+            ".func f(.reg .b32 n) { call f, (n); } .entry k() { call f, (3); }",
+            ".func",
             4,
-            "recursion: g is called while it is running",
+            "recursion: f may be called while it is running, and has .reg parameters; declare",
         ),
-        (".entry k() {\n.reg .b64 a; call a; }", "call", 5, "the call goes to the address in a: indirect calls"),
+        (".entry k() {\n.reg .b64 a; call a; }", "call", 5, "the call goes to the address in a: a list of functions"),
         (
-            ".entry k() { .reg .b64 %rd<2>;\nP: .callprototype _ ();\ncall.uni %rd1, (), P; }",
+            ".entry k() { .reg .b64 %rd<2>;\nP: .callprototype _ (.reg .b32 _);\ncall.uni %rd1, (1), P; }",
             "call.uni",
             6,
-            "indirect calls",
+            "a function with .reg parameters is called through an address; declare them .param",
         ),
-        (".func f { } .entry k() { .reg .b64 a;\nmov.b64 a, f; }", "mov.b64", 5, "the address of the function f"),
-        (".entry j() { } .entry k() { .reg .b64 a; mov.b64 a, j; }", "mov.b64", 4, "the address of the function j"),
-        (".func f { } .entry k() { L: ret; T: .branchtargets L; brx.idx f, T; }", "brx.idx", 4, "the address of the"),
-        (".func f { } .entry k() {\n@f ret; }", "ret", 5, "the address of the function f"),
+        (
+            ".func f; .entry k() { .reg .b64 a; T: .calltargets f;\ncall a, (), T; }",
+            "call",
+            5,
+            "f, in a list of functions, is not defined in this source",
+        ),
+        (
+            ".func f; .entry k() { .reg .b64 a;\nmov.b64 a, f; }",
+            "mov.b64",
+            5,
+            "the address of f is used, which is a function without a body; link the PTX that defines it",
+        ),
+        (
+            ".entry j() { } .entry k() { .reg .b64 a; mov.b64 a, j; }",
+            "mov.b64",
+            4,
+            "the address of j is used, which is a kernel; kernels cannot be launched from kernels",
+        ),
         (".entry k() { .tex .u64 t; }", ".tex", 4, ".tex variables are not supported"),
         (
             ".func f;\n.global .u64 v[2] = {f, f}; .entry k() { .reg .b64 a; mov.b64 a, v+8; }",
             ".global",
             5,
-            "f, in the initial value of v, is a function; calls through addresses are not supported",
+            "f, in the initial value of v, is a function without a body; link the PTX that defines it",
         ),
         (
             ".shared .b32 x; .const .u64 v = x; .entry k() { .reg .b64 a; ld.const.b64 a, [v]; }",
@@ -64,11 +90,11 @@ def test_a_kernel_is_refused_with_the_line_and_the_reason(text, opcode, line, re
 
 
 def test_every_refusal_of_a_kernel_and_of_its_functions_is_listed():
-    text = """.func f { .reg .b64 a;
+    text = """.func g; .func f { .reg .b64 a;
     call a;
-    mov.b64 a, f; }
+    mov.b64 a, g; }
     .entry k() { .reg .b64 b;
-    mov.b64 b, f;
+    mov.b64 b, g;
     call f;
     mov.b64 b, 3; }
     .entry l() { call f; }"""
@@ -94,7 +120,10 @@ def test_variables_that_refer_to_the_address_of_a_function_refuse_their_kernels(
     .entry c() { .reg .b64 x; ld.global.b64 x, [spare]; }
     .func g { .reg .b64 x; ld.global.b64 x, [table]; } .entry d() { call g; }
     .entry e() { .global .u64 inner = outer; .reg .b64 x; ld.global.b64 x, [inner]; }"""
-    reason = "f, in the initial value of table, is a function; calls through addresses are not supported"
+    reason = (
+        "f, in the initial value of table, is a function without a body; "
+        "link the PTX that defines it: module.link(other)"
+    )
     assert refusals(text) == dict.fromkeys("abde", (Missing(".global", 6, reason),))
 
 
@@ -114,9 +143,10 @@ def test_many_refusals_take_linear_time():
     def seconds(count):
         chain = "".join(f".global .u64 v{i} = v{i - 1};" for i in range(1, count))
         calls = ".reg .b64 a;" + "call a;" * count
-        loops = "".join(f".func f{i} {{ call f{i + 1}; call f0; }} " for i in range(count))
-        text = f".func f; .global .u64 v0 = f; {chain} .func f{count}; .func f0; {loops} .func f{count} {{ ret; }} "
-        text += f".entry k() {{ {calls} call f0; ld.global.b64 a, [v{count - 1}]; }}"
+        loops = "".join(f".func f{i}(.reg .b32 n) {{ call f{i + 1}, (n); call f0, (n); }} " for i in range(count))
+        text = f".func f; .global .u64 v0 = f; {chain} .func f{count}(.reg .b32 n); .func f0(.reg .b32 n); {loops} "
+        text += f".func f{count}(.reg .b32 n) {{ ret; }} "
+        text += f".entry k() {{ {calls} call f0, (1); ld.global.b64 a, [v{count - 1}]; }}"
         started = time.perf_counter()
         found = refusals(text)["k"]
         taken = time.perf_counter() - started

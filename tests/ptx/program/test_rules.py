@@ -85,11 +85,22 @@ def test_an_argument_in_memory_is_copied_before_the_call():
     assert call.copies_in == (ParameterCopy(0, 4, 4),)
 
 
-def test_recursion_refuses_the_kernel_and_no_other():
-    kernels = module(".func f { call f; ret; } .entry k() { call f; ret; } .entry other() { ret; }").kernels
-    (missing,) = kernels["k"].refusals
-    assert missing.reason == "recursion: f is called while it is running, which is not supported"
-    assert kernels["other"].refusals == ()
+def test_each_call_has_its_own_local_memory_if_a_function_calls_itself():
+    body = ".func f { .local .b64 v[3]; call f; ret; } .entry k() { .local .b32 w; call f; ret; }"
+    kernels = module(body + ".func g { ret; } .entry other() { call g; ret; }").kernels
+    assert kernels["k"].frames == (("k", 4, 4), ("f", 24, 24))
+    assert [(x.name, x.offset) for x in kernels["k"].symbols] == [("w", 0), ("v", 0)]
+    assert kernels["other"].frames == ()
+
+
+def test_a_call_to_an_address_lists_the_functions_of_its_prototype():
+    functions = "".join(f".func (.param .b32 r) {x}(.param .b32 a) {{ ret; }} " for x in "fgh")
+    call = ".callprototype (.param .b32 _) _ (.param .f32 _); call (q), a, (q), P;"
+    body = f".global .b64 v[2] = {{h, other}}; {functions} .func other() {{ ret; }} .entry k() {{ .reg .b64 a; "
+    found = module(body + f".param .b32 q; mov.b64 a, f; P: {call} ret; }}").kernels["k"]
+    assert [x[0] for x in found.functions] == ["k", "h", "f"]  # the address of g is not taken
+    assert found.instructions[1].targets == (3, 4)
+    assert found.code == (("h", 48), ("f", 16))
 
 
 def test_an_unknown_name_is_an_error_that_points_at_the_name():

@@ -14,6 +14,7 @@ from wmma_emu.ptx.syntax.tree import (
     Negated,
     Pair,
     Scope,
+    VariableText,
     Vector,
 )
 
@@ -111,6 +112,10 @@ def test_calls_are_read(text, call):
     assert operands(text) == (call,)
 
 
+def formal(kind, column):
+    return VariableText("param", kind, "_", None, (), None, 1, None, (), 11, column)
+
+
 def test_labels_scopes_and_directives_are_statements():
     found = statements(
         'A: B:\n{ C: ret; {} }\n.loc 1 20 3\n.loc 2 4 1, function_name $L+8, inlined_at 1 7 9\n.pragma "nounroll";\n'
@@ -123,9 +128,7 @@ def test_labels_scopes_and_directives_are_statements():
         Directive("loc", ("2", "4", "1", "function_name", "$L", "+", "8", "inlined_at", "1", "7", "9"), 8),
         Directive("pragma", ('"nounroll"',), 9),
         Directive("branchtargets", ("A", ",", "B"), 10, "T", 4),
-        Directive(
-            "callprototype", ("(", ".param", ".b32", "_", ")", "_", "(", ".param", ".b64", "_", ")"), 11, "P", 4
-        ),
+        Directive("callprototype", (), 11, "P", 4, (formal("b32", 32),), (formal("b64", 50),)),
     )  # fmt: skip
 
 

@@ -22,6 +22,8 @@ from wmma_emu.ptx.launch.ptx_text import PtxText
 from wmma_emu.ptx.launch.triton_compiled import CompiledTriton
 from wmma_emu.ptx.launch.triton_kernel import TritonKernel
 from wmma_emu.ptx.launch.triton_module import TritonModule, compile_request
+from wmma_emu.ptx.memory.device_heap import HeapBlock
+from wmma_emu.ptx.syntax.linked_text import linked
 
 
 class Module(PtxText):
@@ -244,6 +246,52 @@ class Module(PtxText):
         compiled = compile_request(function, chip, fixed, options, signature, arguments, divisible_by_16)
         return make(compiled) if compiled is not None else TritonModule(function, chip, {**fixed, **options}, make)
 
+    @errors_at_the_caller
+    def link(self, *others: "Module | str") -> "Module":
+        """Link this module with others, as nvlink does: ``.extern`` names find their definitions in the others.
+
+        The new module has the kernels and the variables of all, with their initial values, and the options of this one.
+
+        Parameters
+        ----------
+        *others : Module or str
+            Modules, or PTX.
+
+        Raises
+        ------
+        ArgumentValueError
+            If two modules define a function or a variable, and neither definition is weak.
+
+        Examples
+        --------
+        >>> head = ".version 8.0 .target sm_80 .address_size 64 "
+        >>> device = head + ".visible .func (.param .b32 r) three() { st.param.b32 [r], 3; ret; }"
+        >>> text = head + '''.extern .func (.param .b32 r) three(); .entry k(.param .u64 x) {
+        ... .reg .b64 %a; .reg .b32 %r; .param .b32 q; ld.param.u64 %a, [x]; call (q), three, ();
+        ... ld.param.b32 %r, [q]; st.global.b32 [%a], %r; ret; }'''
+        >>> x = np.zeros(1, np.int32)
+        >>> report = Module(text).link(device)["k"][1, 1](x)
+        >>> x
+        array([3], dtype=int32)
+        """
+        modules = [self, *(self._another(x) for x in others)]
+        names = [x.name if x.name != "the PTX text" else f"module {i}" for i, x in enumerate(modules)]
+        text = linked([(name, x.text) for name, x in zip(names, modules, strict=True)])
+        found = Module(text, self.arch, self.open_roundings.policy, self.engine, name=" + ".join(names))
+        found.options = self.options
+        found._expressions = {k: v for x in reversed(modules) for k, v in x._expressions.items()}
+        found.sources = {k: v for x in reversed(modules) for k, v in (x.sources or {}).items()} or None
+        found.paths = {k: v for x in reversed(modules) for k, v in (x.paths or {}).items() if k} or None
+        found.compiler = self.compiler
+        return found
+
+    def _another(self, given: "Module | str") -> "Module":
+        if isinstance(given, str):
+            return Module(given, self.arch)
+        if not isinstance(given, Module) or given.triton is not None or self.triton is not None:
+            raise ArgumentError(f"{shorten(given)} cannot be linked; expected Modules of PTX or CUDA C++, or PTX")
+        return given
+
     def __repr__(self) -> str:
         return printable(f"<module {self.name}: {', '.join(self.program.kernels) or 'no kernels'} on {self.arch}>")
 
@@ -289,6 +337,25 @@ class Module(PtxText):
     def explain(self) -> ModuleExplanation:
         """Describe the contents of the PTX, without running it."""
         return explain_module(self, [self[name] for name in self])
+
+    @property
+    def device_heap(self) -> tuple[HeapBlock, ...]:
+        """The blocks that ``malloc`` and ``new`` of kernels returned and no kernel has freed, by address.
+
+        They live until they are freed, also between launches; at the end of a program they are its leaks.
+
+        Examples
+        --------
+        >>> text = '''.version 8.0 .target sm_80 .address_size 64
+        ... .extern .func (.param .b64 r) malloc (.param .b64 n);
+        ... .entry k() { .param .b64 n, p; st.param.b64 [n], 24; call (p), malloc, (n); ret; }'''
+        >>> module = Module(text)
+        >>> report = module["k"][1, 1]()
+        >>> [(hex(x.address), x.bytes, x.allocated) for x in module.device_heap]
+        [('0x7f0000010000', 24, 'line 3')]
+        """
+        heap = self.variables.device_heap
+        return () if heap is None else tuple(heap.in_use())
 
     def variable(self, name: str, dtype: DTypeLike = np.uint8) -> NDArray[Any]:
         """Return a ``__device__`` or ``__constant__`` variable, an array to be read and written between launches.

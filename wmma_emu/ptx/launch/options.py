@@ -29,6 +29,12 @@ _MODULE_OPTIONS = ("arch", "contraction", "engine", "name")
 """The options of a module that no launch can change."""
 
 
+_LEAST = {
+    "schedules": 1, "max_steps": 1, "max_bytes": 1, "stack_bytes": 0, "heap_bytes": 0, "schedule": 0, "keep_bytes": 0,
+}  # fmt: skip
+"""The least value of each option that is an integer."""
+
+
 class ConfiguredKernel(Protocol):
     """A kernel with its grid, its block, and its bytes of dynamic shared memory per block: a `Launch`."""
 
@@ -79,6 +85,11 @@ class LaunchOptions:
         The time limit of a run, in seconds; None means no limit.
     max_bytes : int
         The memory limit for the arrays, and for the blocks that run at a time.
+    stack_bytes : int
+        The stack of a thread, cudaLimitStackSize, for kernels with recursion or ``alloca``. As on a GPU, local
+        variables, return addresses and the registers that a call has to keep count.
+    heap_bytes : int
+        The size of the device heap, cudaLimitMallocHeapSize, from which ``malloc`` and ``new`` of kernels allocate.
     fill : {"zeros", "ones"} or int
         The contents of uninitialised shared memory, local memory and registers: all bits 0, all bits 1, or bytes drawn
         from a seed. A kernel that uses no uninitialised values gives the same bits with each.
@@ -114,6 +125,8 @@ class LaunchOptions:
     max_bytes: int = DEFAULT_LIMIT
     checks: Collection[str] = frozenset(CHECKS)
     silence: Collection[Silence] = ()
+    stack_bytes: int = 1 << 10
+    heap_bytes: int = 8 << 20
     fill: str | int = "zeros"
     baseline: "Baseline | str | PathLike[str] | None" = None
     keep_bytes: int = 1 << 28
@@ -130,7 +143,7 @@ class LaunchOptions:
         object.__setattr__(self, "checks", _checks_of(self.checks))
         object.__setattr__(self, "silence", silences_of(self.silence))
         object.__setattr__(self, "baseline", _baseline_of(self.baseline))
-        for name, least in (("schedules", 1), ("max_steps", 1), ("max_bytes", 1), ("schedule", 0), ("keep_bytes", 0)):
+        for name, least in _LEAST.items():
             value = getattr(self, name)
             number = integer_of(value)
             if name == "schedule" and value is None:
@@ -174,7 +187,7 @@ class LaunchOptions:
     @property
     def limits(self) -> Limits:
         """The limits for the machine."""
-        return Limits(self.max_steps, self.max_seconds, self.max_bytes)
+        return Limits(self.max_steps, self.max_seconds, self.max_bytes, self.stack_bytes, self.heap_bytes)
 
     @property
     def seeds(self) -> list[int | None]:

@@ -39,7 +39,7 @@ class Runner:
     ) -> tuple[Run, list[Sighting]]:  # fmt: skip
         """Run once on copies of the arrays, in some order; optionally with a recorder, or with another program."""
         kernel, module = self.kernel, self.kernel.module
-        heap = GlobalMemory(module.program, variables, limit=options.max_bytes)
+        heap = GlobalMemory(module.program, variables, limit=options.max_bytes, device_heap_bytes=options.heap_bytes)
         heap.expect(array for value in values for array in value.arrays)
         places: dict[str, int] = {}
         pointees = {x.label: kind.pointee for x, kind in zip(values, kernel.types.types, strict=False)}

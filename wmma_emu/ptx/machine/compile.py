@@ -19,6 +19,7 @@ from wmma_emu.ptx.program.flow import writes
 from wmma_emu.ptx.program.polling import Polls, polls_of
 from wmma_emu.ptx.program.program import KernelProgram, Missing, NotBitExact, PtxInstruction
 from wmma_emu.ptx.program.special import reads_grid_workspace
+from wmma_emu.ptx.program.stack_layout import StackLayout, stack_layout
 from wmma_emu.ptx.program.written import Written, written_by
 from wmma_emu.ptx.state import State, carry_of
 from wmma_emu.ptx.steps.availability import require_available, require_since
@@ -48,6 +49,7 @@ class CompiledProgram:
     warps execute together; ``spinning`` the pcs of basic blocks that read data that other threads may change;
     ``exiting`` the pcs of those that only exit. ``written`` describes the memory that stores may write, ``polls`` the
     accesses that poll; ``is_cooperative`` is whether blocks of the grid wait for each other in its workspace.
+    ``stack`` has the frames of functions, None if every function has one place in local memory.
     """
 
     program: KernelProgram
@@ -60,6 +62,7 @@ class CompiledProgram:
     written: Written
     polls: Polls
     is_cooperative: bool
+    stack: StackLayout | None = None
 
 
 def compile_program(program: KernelProgram, binding: CompileContext) -> CompiledProgram:
@@ -73,6 +76,7 @@ def compile_program(program: KernelProgram, binding: CompileContext) -> Compiled
     caveats = [NotBitExact(x.opcode, x.line, x.reason) for x in program.caveats]
     missing = [Missing(x.opcode, x.line, x.reason) for x in program.refusals]
     callees = {x.callee for x in program.instructions if x.callee is not None}
+    callees.update(first for _, first, _ in program.functions[1:])
     target = TargetLimits(binding, _bind)
     first_function = min(callees, default=len(program.instructions))
     for pc, instruction in enumerate(program.instructions):
@@ -121,7 +125,7 @@ def compile_program(program: KernelProgram, binding: CompileContext) -> Compiled
     exiting = tuple(x for x, y in blocks.items() if not y.body and _is_exit(program, x, first_function))
     return CompiledProgram(
         program, blocks, synchronising, spinning, exiting, tuple(caveats), tuple(missing),
-        written_by(program), polls_of(program), reads_grid_workspace(program),
+        written_by(program), polls_of(program), reads_grid_workspace(program), stack_layout(program),
     )  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from wmma_emu.ptx.machine.barriers import decode_barrier
 from wmma_emu.ptx.machine.choices import choice_at, undecided
 from wmma_emu.ptx.machine.control_state import ControlState
 from wmma_emu.ptx.machine.driver_calls import driver_call
-from wmma_emu.ptx.program.program import Immediate, KernelProgram, LabelTarget, ParameterCopy, PtxInstruction
+from wmma_emu.ptx.program.program import Immediate, KernelProgram, LabelTarget, PtxInstruction
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.collectives import note
 from wmma_emu.ptx.threads import Active
@@ -115,9 +115,7 @@ def _return(instruction: PtxInstruction, pc: int) -> Terminator:
     """
 
     def back(execution: ControlState, active: Active) -> None:
-        for call_pc, participants in execution.pop_calls(active):
-            call = execution.program.instructions[call_pc]
-            copy_bytes(execution.state, call, call.copies_out, participants)
+        for call_pc, participants in execution.calls.leave(active):
             execution.scheduler.jump(participants, call_pc + 1)
 
     return back
@@ -127,22 +125,28 @@ def _call(instruction: PtxInstruction, pc: int) -> Terminator:
     """Make the terminator of ``call``: the arguments are copied, and the threads jump to the function."""
     callee = instruction.callee
     if callee is None:
-        return driver_call(instruction, pc)
+        return driver_call(instruction, pc) if instruction.callee_name else _call_address(instruction, pc)
 
     def call(execution: ControlState, active: Active) -> None:
-        copy_bytes(execution.state, instruction, instruction.copies_in, active)
-        execution.push_call(active, pc)
-        execution.scheduler.jump(active, callee)
+        if execution.calls.enter(instruction, active, pc):
+            execution.scheduler.jump(active, callee)
+        else:
+            execution.abort()
 
     return call
 
 
-def copy_bytes(state: State, instruction: PtxInstruction, copies: tuple[ParameterCopy, ...], active: Active) -> None:
-    """Copy arguments or results in the local memory of each thread."""
-    for copy in copies:
-        first = np.arange(copy.bytes, dtype=np.uint64).reshape(-1, 1, 1, 1)
-        values, undefined = state.memory.load(instruction, "local", first + np.uint64(copy.source), 1, 1, active)
-        state.memory.store(instruction, "local", first + np.uint64(copy.target), values, active, undefined=undefined)
+def _call_address(instruction: PtxInstruction, pc: int) -> Terminator:
+    """Make the terminator of a ``call`` to an address: each thread jumps to its own function."""
+
+    def call(execution: ControlState, active: Active) -> None:
+        starts = execution.calls.enter_addressed(instruction, active, pc)
+        if starts is None:
+            execution.abort()
+        else:
+            execution.scheduler.jump_indirect(active, starts)
+
+    return call
 
 
 def _barrier(instruction: PtxInstruction, pc: int) -> Terminator:

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: MIT
 """The control state of a wave of blocks: the pc of each thread, what it waits for, and its callers."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.ptx.machine.barriers import Barriers
+from wmma_emu.ptx.machine.call_stack import CallStack
 from wmma_emu.ptx.machine.scheduler import Scheduler
 from wmma_emu.ptx.orders import Order
 from wmma_emu.ptx.state import State
@@ -43,8 +44,7 @@ class ControlState:
         self.instructions = 0
         self._exiting = exiting
         self._awaited = np.zeros(state.shape, np.bool_)
-        self._callers: list[NDArray[np.int32]] = []
-        self._depth = np.zeros(state.shape, np.int32)
+        self.calls = CallStack(state)
 
     def exit(self, active: Active) -> None:
         """Let the active threads exit; a barrier that waited only for them completes."""
@@ -70,26 +70,3 @@ class ControlState:
         self.completed = False
         self.state.live = np.zeros(self.state.shape, np.bool_)
         self.scheduler.exit(None)
-
-    def push_call(self, active: Active, pc: int) -> None:
-        """Record the pc at which the active threads call a function."""
-        participants = np.broadcast_to(self.state.live if active is None else active, self.state.shape)
-        for depth in np.unique(self._depth[participants]).tolist():
-            if depth == len(self._callers):
-                self._callers.append(np.zeros(self.state.shape, np.int32))
-            self._callers[depth][participants & (self._depth == depth)] = pc
-        self._depth[participants] += 1
-
-    def pop_calls(self, active: Active) -> Iterator[tuple[int, Active]]:
-        """Yield the pc of each call from which the active threads return, with its threads."""
-        participants = np.broadcast_to(self.state.live if active is None else active, self.state.shape)
-        self._depth[participants] -= 1
-        callers = np.take_along_axis(
-            np.stack(self._callers), np.minimum(self._depth, len(self._callers) - 1)[None], axis=0
-        )[0]
-        pcs = np.unique(callers[participants]).tolist()
-        if len(pcs) == 1:
-            yield pcs[0], active
-            return
-        for pc in pcs:
-            yield pc, participants & (callers == pc)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Functions that the driver provides and a kernel may call: ``vprintf`` and ``__assertfail``."""
+"""Functions that the driver provides and a kernel may call: ``vprintf``, ``__assertfail``, ``malloc`` and ``free``."""
 
 from collections.abc import Callable, Sequence
 
@@ -8,10 +8,13 @@ from numpy.typing import NDArray
 
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.ptx.machine.control_state import ControlState
+from wmma_emu.ptx.machine.driver_arguments import read_argument, write_result
+from wmma_emu.ptx.machine.heap_calls import allocate, release
 from wmma_emu.ptx.machine.printing import Printed, count_of, fields_of, print_texts, read_texts
-from wmma_emu.ptx.program.program import Operand, PtxInstruction, Register, Symbol
+from wmma_emu.ptx.program.program import PtxInstruction
+from wmma_emu.ptx.program.undefined_functions import what_defines
 from wmma_emu.ptx.state import State
-from wmma_emu.ptx.threads import Active, Array
+from wmma_emu.ptx.threads import Active
 
 
 def driver_call(instruction: PtxInstruction, pc: int) -> Callable[[ControlState, Active], None]:
@@ -19,13 +22,13 @@ def driver_call(instruction: PtxInstruction, pc: int) -> Callable[[ControlState,
     name = instruction.callee_name
     if name not in DRIVER_CALLS:
         raise UnsupportedInstructionError(
-            f"line {instruction.line}: the function {name or instruction.opcode} is not defined in this PTX source; "
-            f"the driver's functions that can be called are {' and '.join(DRIVER_CALLS)}"
+            f"line {instruction.line}: the function {name} is not defined in this PTX source: {what_defines(name)}"
         )
     act = DRIVER_CALLS[name]
-    if act is _print and len(instruction.operands) < 2:
+    if len(instruction.operands) < _LEAST_OPERANDS.get(name, 0):
         raise UnsupportedInstructionError(
-            f"line {instruction.line}: {name} takes a format and the address of the arguments"
+            f"line {instruction.line}: {name} is called with {len(instruction.operands)} results and arguments; "
+            f"expected {_DECLARED[name]}"
         )
 
     def call(execution: ControlState, active: Active) -> None:
@@ -41,7 +44,7 @@ def _print(state: State, instruction: PtxInstruction, active: Active) -> bool:
     """Execute ``vprintf``: print a string for each thread, and return the number of its arguments; -1 without a
     format.
     """
-    formats, buffers = (_read(state, instruction, x, active) for x in instruction.operands[-2:])
+    formats, buffers = (read_argument(state, instruction, x, active) for x in instruction.operands[-2:])
     participants = np.broadcast_to(state.live if active is None else active, state.shape)
     printed = _printed(state)
     counts = np.full(state.shape, 0xFFFFFFFF, np.uint32)
@@ -58,34 +61,12 @@ def _print(state: State, instruction: PtxInstruction, active: Active) -> bool:
     for position in sorted(texts):
         printed.keep(texts[position])
     if len(instruction.operands) > 2:
-        _write_result(state, instruction, instruction.operands[0], counts, active)
+        write_result(state, instruction, instruction.operands[0], counts, active)
     return True
 
 
 def _first(participants: NDArray[np.bool_], count: int) -> NDArray[np.bool_]:
     return participants & (np.cumsum(participants).reshape(participants.shape) <= count)
-
-
-def _read(state: State, instruction: PtxInstruction, operand: Operand | None, active: Active) -> Array:
-    if isinstance(operand, Symbol):
-        address = np.full((1, 1, 1), operand.offset, np.uint64)
-        values, undefined = state.memory.load(instruction, "local", address, min(operand.bytes, 8), 1, active)
-        state.require_written(instruction, undefined, active, "an argument of the call")
-        found = values[0]
-    else:
-        state.require_defined(instruction, operand, active, "an argument of the call")
-        found = state.read(operand, "u64")
-    return np.broadcast_to(found, state.shape).astype(np.uint64)
-
-
-def _write_result(
-    state: State, instruction: PtxInstruction, result: Operand | None, values: Array, active: Active
-) -> None:
-    if isinstance(result, Symbol):
-        address = np.full((1, 1, 1), result.offset, np.uint64)
-        state.memory.store(instruction, "local", address, values[None], active)
-    elif isinstance(result, Register):
-        state.write(result, values, active)
 
 
 def _fail(state: State, instruction: PtxInstruction, active: Active) -> bool:
@@ -94,7 +75,7 @@ def _fail(state: State, instruction: PtxInstruction, active: Active) -> bool:
 
     message = "an assertion failed"
     one = _first(participants, 1)
-    words = [_read(state, instruction, x, one) for x in instruction.operands[:4]]
+    words = [read_argument(state, instruction, x, one) for x in instruction.operands[:4]]
     if len(words) == 4:
         text, file, function = (read_texts(state, instruction, words[i], one)[0] for i in (0, 1, 3))
         position = f"{file}:{int(words[2][one][0])}"
@@ -116,8 +97,15 @@ def _printed(state: State) -> Printed:
     return state.output
 
 
-DRIVER_CALLS: dict[str, Callable[[State, PtxInstruction, Active], bool]] = {"vprintf": _print, "__assertfail": _fail}
-"""Functions of the driver by name (CUDA C++ Programming Guide, formatted output and assertions).
+_DECLARED = {
+    "vprintf": "a format and the address of the arguments", "malloc": "a result and a size", "free": "an address",
+}  # fmt: skip
+_LEAST_OPERANDS = {"vprintf": 2, "malloc": 2, "free": 1}
+
+DRIVER_CALLS: dict[str, Callable[[State, PtxInstruction, Active], bool]] = {
+    "vprintf": _print, "__assertfail": _fail, "malloc": allocate, "free": release,
+}  # fmt: skip
+"""Functions of the driver by name (CUDA C++ Programming Guide: formatted output, assertions, dynamic global memory).
 
 Each returns whether the launch continues.
 """

@@ -15,12 +15,14 @@ class Limits(NamedTuple):
     """The resources that a launch may use before it is stopped.
 
     ``steps`` counts instructions as they are stepped, each for many threads at once; ``bytes`` limits the memory that
-    is emulated at any time.
+    is emulated at any time. ``stack`` and ``heap`` are the bytes of a thread's stack and of the device heap.
     """
 
     steps: int = 10**8
     seconds: float | None = None
     bytes: int = DEFAULT_LIMIT
+    stack: int = 1 << 10
+    heap: int = 8 << 20
 
 
 class Counts(NamedTuple):
@@ -63,7 +65,7 @@ class Deadline:
     """
 
     def __init__(self, limits: Limits, clock: Callable[[], float] | None = None) -> None:
-        self._limits = limits
+        self.limits = limits
         self._clock = _clock if clock is None else clock
         self._start = self._clock()
         self._end = math.inf if limits.seconds is None else self._start + limits.seconds
@@ -77,11 +79,11 @@ class Deadline:
     def count(self, steps: int) -> None:
         """Count steps and check the time; raise `Exceeded` at a limit."""
         self.steps += steps
-        if self.steps > self._limits.steps:
-            raise Exceeded(f"{self._limits.steps} steps (max_steps)")
+        if self.steps > self.limits.steps:
+            raise Exceeded(f"{self.limits.steps} steps (max_steps)")
         self.check()
 
     def check(self) -> None:
         """Check the time: after each instruction, and within those that process threads one by one."""
         if self._clock() > self._end:
-            raise Exceeded(f"{self._limits.seconds} seconds (max_seconds)")
+            raise Exceeded(f"{self.limits.seconds} seconds (max_seconds)")

@@ -2,6 +2,7 @@
 """A launch: its blocks run wave by wave, each wave with as many blocks as memory allows."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from math import prod
 from typing import Protocol
 
@@ -110,6 +111,9 @@ def _run_once(
 
     ``more`` are ranges of the heap that the kernel writes, although the analysis of its stores missed them.
     """
+    if compiled.stack is not None:
+        program = replace(compiled.program, local_bytes=compiled.stack.bytes_for(limits.stack))
+        compiled = replace(compiled, program=program)
     program = compiled.program
     size = blocks_at_once(compiled, heap, grid, block, dynamic_shared_bytes, limits)
     order = order_of(schedule)

@@ -5,6 +5,8 @@ Compilers lay code out so that this brings diverged threads together again where
 for another thread in a loop would stay at the lowest pc indefinitely: after a while every pc gets its turn.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -43,8 +45,20 @@ class Scheduler:
         self._last: dict[int, int] = {}
         self._picks = self._turns = 0
         self._patience = _PATIENCE
+        self._rank: NDArray[np.int32] | None = None
+        self._pc_at: list[int] = []
         self._drawn: NDArray[np.bool_] | None = None
         self._drawn_for = 0
+
+    def run_functions_first(self, functions: Sequence[tuple[str, int, int]]) -> None:
+        """Let threads in functions run before those in their callers, so that they return together.
+
+        ``functions`` are the ranges of the kernel and of its functions, which follow their first caller.
+        """
+        order = [pc for _, first, behind in reversed(functions) for pc in range(first, behind)]
+        self._pc_at = [*order, len(order)]
+        self._rank = np.empty(len(order) + 1, np.int32)
+        self._rank[self._pc_at] = np.arange(len(order) + 1, dtype=np.int32)
 
     def pick(self) -> tuple[int, Active] | None:
         """Choose a pc and return it with the threads there; None if no thread may run.
@@ -58,7 +72,7 @@ class Scheduler:
             return self.converged_pc, None if self._everyone else state.live
         self._separate()
         ready = state.live & (self.status == READY)
-        pcs = np.where(ready, self.pc, _NOWHERE)
+        pcs = np.where(ready, self.pc if self._rank is None else self._rank[self.pc], _NOWHERE)
         if self._rng is not None:
             pcs = self._draw(pcs)
         pc = int(pcs.min())
@@ -67,6 +81,7 @@ class Scheduler:
         if self._highest_first:
             pc = int(pcs[pcs != _NOWHERE].max())
         pc = self._give_turns(pcs, pc)
+        pc = pc if self._rank is None else self._pc_at[pc]
         active = state.live & (self.pc == pc) & (self.status != AT_BARRIER)
         if self._drawn is not None:
             active &= self._drawn
@@ -88,7 +103,7 @@ class Scheduler:
         """Return the lowest pc; after it was picked for long, the pc that waited longest."""
         self._picks += 1
         pc = lowest
-        self._patience -= _PATIENCE // _PATIENCE_WITH_SPINNING if lowest in self._spinning else 1
+        self._patience -= _PATIENCE // _PATIENCE_WITH_SPINNING if self._is_spinning(lowest) else 1
         if self._patience <= 0:
             self._turns, self._patience = _TURNS, _PATIENCE
         if self._turns:
@@ -98,6 +113,9 @@ class Scheduler:
             pc = min(others, key=lambda x: self._last.get(x, 0))
         self._last[pc] = self._picks
         return pc
+
+    def _is_spinning(self, position: int) -> bool:
+        return (position if self._rank is None else self._pc_at[position]) in self._spinning
 
     def _draw(self, pcs: NDArray[np.int32]) -> NDArray[np.int32]:
         """Let only some warps run, drawn again from time to time: another schedule."""

@@ -6,6 +6,7 @@ from collections.abc import Callable
 import numpy as np
 
 from wmma_emu.errors import LaunchLimitError
+from wmma_emu.ptx.machine.call_stack import FramedCallStack
 from wmma_emu.ptx.machine.compile import CompiledProgram
 from wmma_emu.ptx.machine.control_state import ControlState
 from wmma_emu.ptx.machine.limits import Deadline, Exceeded
@@ -21,6 +22,9 @@ class WaveExecution(ControlState):
 
     def __init__(self, compiled: CompiledProgram, state: State, deadline: Deadline, order: Order | None) -> None:
         super().__init__(state, order, compiled.spinning, compiled.exiting, compiled.synchronising)
+        if compiled.stack is not None:
+            self.calls = FramedCallStack(state, compiled.stack, deadline.limits.stack)
+            self.scheduler.run_functions_first(compiled.program.functions)
         self._basic_blocks = compiled.basic_blocks
         self._deadline = deadline
         self._all = state.shape[0] * state.shape[1] * state.shape[2]

@@ -3,6 +3,7 @@
 
 from wmma_emu.ptx.findings import Extent, MemoryLocation, Message, Name
 from wmma_emu.ptx.memory.address_map import HEAP, WINDOW_BITS, WINDOWS
+from wmma_emu.ptx.memory.device_heap import DeviceHeap, HeapBlock
 from wmma_emu.ptx.memory.heap import GlobalMemory
 from wmma_emu.ptx.program.program import KernelProgram
 
@@ -59,6 +60,9 @@ def _missed(position: int, size: int, lo: int, hi: int) -> str:
 def location_in_heap(heap: GlobalMemory, address: int, size: int) -> MemoryLocation:
     """Return the location of bytes: the array or variable that contains them, and the offset in it."""
     position = address - HEAP
+    device_heap = heap.device_heap
+    if device_heap is not None and device_heap.owns(address) and (block := device_heap.find(address)) is not None:
+        return MemoryLocation("global", address, size, f"malloc of {block.allocated}", address - block.address)
     found = next(((lo, name) for lo, hi, name in _allocations(heap) if lo <= position < hi), None)
     where = MemoryLocation("global", address, size)
     return where if found is None else where._replace(owner=found[1], offset=position - found[0])
@@ -76,6 +80,8 @@ def outside_of_heap(heap: GlobalMemory, address: int, size: int, write: bool) ->
                 f", a generic address of {space} memory, as an address of global memory; use the instruction without "
                 f"a state space, or with .{space} after cvta.to.{space}",
             )  # fmt: skip
+    if heap.device_heap is not None and heap.device_heap.owns(address):
+        return f"{verb(write)} ", where, ": ", outside_of_blocks(heap.device_heap, address, size)
     position = address - HEAP
     allocations = _allocations(heap)
     if not allocations:
@@ -84,6 +90,34 @@ def outside_of_heap(heap: GlobalMemory, address: int, size: int, write: bool) ->
     where = where._replace(owner=name, offset=position - lo)
     extent = Extent("global", name, hi - lo, f" at {HEAP + lo:#x}")
     return f"{verb(write)} ", where, ": ", _missed(position, size, lo, hi), Name("global", name), extent
+
+
+def outside_of_blocks(heap: DeviceHeap, address: int, size: int) -> str:
+    """Describe an access to the device heap that is in no block, or in a block that was freed.
+
+    Examples
+    --------
+    >>> heap = DeviceHeap(64)
+    >>> heap.begin(0x20000)
+    >>> first = heap.allocate(8, "line 3")
+    >>> outside_of_blocks(heap, first + 8, 4)
+    'just past the end of the 8 bytes that malloc returned at line 3'
+    >>> heap.release(first, "line 5"), outside_of_blocks(heap, first + 4, 4)
+    (True, 'byte 4 of the 8 bytes that malloc returned at line 3, and that were freed at line 5')
+    """
+    block = heap.find(address)
+    if block is None:
+        return "the device heap, of which malloc has returned nothing there"
+    position = address - block.address
+    if block.freed and position + size <= block.bytes:
+        return f"byte {position} of {block_text(block)}"
+    return _missed(position, size, 0, block.bytes) + block_text(block)
+
+
+def block_text(block: HeapBlock) -> str:
+    """Describe a block of the device heap."""
+    freed = f", and that were freed at {block.freed}" if block.freed else ""
+    return f"the {bytes_text(block.bytes)} that malloc returned at {block.allocated}{freed}"
 
 
 def outside_of_window(

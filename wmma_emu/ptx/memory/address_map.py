@@ -19,6 +19,9 @@ WINDOW_BITS = 32
 WINDOWS = {"shared": 0x7E00_0000_0000, "local": 0x7D00_0000_0000, "param": 0x7C00_0000_0000}
 """Generic address of the first byte of each space."""
 
+CODE = 0x7B00_0000_0000
+"""Address of offset 0 of the code, at which no function begins. Code can be called, but neither read nor written."""
+
 BASES = {**WINDOWS, "const": HEAP}
 """Generic address of address 0 of each space. Constants are in the heap; their own addresses are positions in it."""
 

@@ -11,7 +11,7 @@ from wmma_emu.ptx.definedness.undefined import Undefined
 from wmma_emu.ptx.fills import Fill
 from wmma_emu.ptx.findings import CHECKS, Sightings
 from wmma_emu.ptx.memory.access import units_of
-from wmma_emu.ptx.memory.address_map import BASES
+from wmma_emu.ptx.memory.address_map import BASES, CODE
 from wmma_emu.ptx.memory.footprint import require_within, wave_bytes
 from wmma_emu.ptx.memory.heap import GlobalMemory
 from wmma_emu.ptx.memory.heap_window import HeapWindow
@@ -21,6 +21,7 @@ from wmma_emu.ptx.memory.races.wave import WaveRaces
 from wmma_emu.ptx.memory.reporter import Reporter
 from wmma_emu.ptx.memory.resolved_access import Access, ResolvedAccess, strength_of
 from wmma_emu.ptx.memory.shadow import Shadow
+from wmma_emu.ptx.memory.stack import Stack
 from wmma_emu.ptx.memory.windows import ResolvedAddresses, Window
 from wmma_emu.ptx.program.program import KernelProgram, PtxInstruction, Symbol
 from wmma_emu.ptx.threads import Active, Array, Threads
@@ -68,6 +69,7 @@ class AddressSpaces:
         self.shared_shadow, self.local_shadow = (
             Shadow(x, self.reporter, heap.origins, checks, is_written=is_all_written) for x in (self.shared, self.local)
         )
+        self.stack = Stack(threads.shape, self.local_shadow)
         self.races: WaveRaces | None = None
         if "races" in checks:
             races = LaunchRaces(heap, causality) if races is None else races
@@ -93,11 +95,24 @@ class AddressSpaces:
         shared = max((hi for _, hi in _shared_pieces(program, dynamic_shared_bytes)), default=0)
         return wave_bytes(shared, program.local_bytes, blocks, warps)
 
-    def address_of(self, symbol: Symbol) -> int:
-        """Return the address of a variable in its own space, as ``mov`` gives it."""
-        if symbol.space in ("global", "const"):
-            return self.heap.address_of(symbol) - BASES.get(symbol.space, 0)
-        return symbol.offset
+    def address_of(self, symbol: Symbol, offset: int = 0) -> Array:
+        """Return the address of a variable in its own space, as ``mov`` gives it, plus an offset.
+
+        The address is the same in all threads, except that of a local variable if every call has a frame.
+        """
+        start = symbol.offset
+        if symbol.space == "code":
+            start = self.code_address(start)
+        elif symbol.space in ("global", "const"):
+            start = self.heap.address_of(symbol) - BASES.get(symbol.space, 0)
+        elif symbol.space == "local" and self.program.frames:
+            return self.stack.frame + np.uint64((start + offset) % (1 << 64))
+        return np.full((1, 1, 1), (start + offset) % (1 << 64), np.uint64)
+
+    @staticmethod
+    def code_address(offset: int) -> int:
+        """Return the address of an offset in the code."""
+        return CODE + offset
 
     def shared_size(self, name: str) -> int:
         """Return the value of %dynamic_smem_size, %total_smem_size or %aggr_smem_size."""
@@ -126,6 +141,8 @@ class AddressSpaces:
         used = fit(active, addresses.shape)
         if space == "global":
             where = self.globals.locate(id(instruction), addresses, total, alignment, used, write)
+            if self.heap.device_heap is not None:
+                where = self.heap.device_heap.checked(where, total)
         else:
             where = self._windows[space].locate(addresses, total, alignment, used)
             if write and space == "param":

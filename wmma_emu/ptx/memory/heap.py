@@ -15,6 +15,7 @@ from wmma_emu.ptx.definedness.empty_arrays import uninitialised_bits_of
 from wmma_emu.ptx.definedness.origins import Origins
 from wmma_emu.ptx.memory.address_map import ALIGNMENT, HEAP, Range, red_zone, round_up
 from wmma_emu.ptx.memory.buffers import bytes_of, extent_of, require_mappable, spans_of
+from wmma_emu.ptx.memory.device_heap import DeviceHeap
 from wmma_emu.ptx.memory.footprint import DEFAULT_LIMIT, require_within
 from wmma_emu.ptx.memory.uninitialised import UninitialisedBits
 from wmma_emu.ptx.memory.variables import ModuleMemory
@@ -74,8 +75,9 @@ class GlobalMemory:
     """
 
     def __init__(
-        self, module: ModuleProgram, variables: ModuleMemory | None = None, *, limit: int = DEFAULT_LIMIT
-    ) -> None:
+        self, module: ModuleProgram, variables: ModuleMemory | None = None, *, limit: int = DEFAULT_LIMIT,
+        device_heap_bytes: int = 0,
+    ) -> None:  # fmt: skip
         self.limit = limit
         self.variables = ModuleMemory(module) if variables is None else variables
         self.mapped: list[Mapped] = []
@@ -84,6 +86,11 @@ class GlobalMemory:
         self._expected: list[tuple[int, int]] = []
         self._built: NDArray[np.uint8] | None = None
         self._end = round_up(self.variables.end, 1 << 16)
+        self._device_heap_bytes = device_heap_bytes
+        self.device_heap: DeviceHeap | None = None
+        self._begin_device_heap()
+        if self.device_heap is not None:
+            self._end = round_up(self._end + self.device_heap.span, 1 << 16)
         self.bytes_used = self.variables.end  # of the host, without red zones, which are never accessed
         self.ranges: list[Range] = []
         self.origins = Origins()
@@ -91,6 +98,13 @@ class GlobalMemory:
         self._uninitialised: UninitialisedBits | None = None
         self.follows_writes = True
         self._views: dict[int, NDArray[Any]] = {}
+
+    def _begin_device_heap(self) -> None:
+        """Begin a launch with the device heap that earlier launches have left."""
+        kept = self.variables.device_heap
+        if kept is not None:
+            self.device_heap = kept.copied(self._device_heap_bytes)
+            self.device_heap.begin(round_up(self.variables.end, 1 << 16))
 
     def expect(self, arrays: Iterable[NDArray[Any]]) -> None:
         """Reserve common positions for arrays that overlap and are going to be mapped.
@@ -155,6 +169,8 @@ class GlobalMemory:
             self.ranges = self._legal()
             self._starts = [r.lo for r in self.ranges]
             self.variables.copy_in(self._built)
+            if self.device_heap is not None:
+                self.device_heap.copy_in(self._built)
             for m in self.mapped:
                 self._built[m.lo : m.hi] = bytes_of(m.array)
                 for lo, bits in uninitialised_bits_of(m.array):
@@ -186,6 +202,9 @@ class GlobalMemory:
         pieces = sorted((m for m in self.mapped if m.hi > m.lo), key=lambda m: m.lo)
         edges = sorted({edge for m in pieces for edge in (m.lo, m.hi)})
         ranges = self.variables.ranges()
+        if self.device_heap is not None:
+            start = self.device_heap.start
+            ranges.append(Range(start, start + self.device_heap.span, start, True, "the device heap"))
         for lo, hi in pairwise(edges):
             over = [m for m in pieces if m.lo <= lo and hi <= m.hi]
             if not over:
@@ -247,12 +266,15 @@ class GlobalMemory:
         self._built = None
         self._views.clear()
         self.written.clear()
+        self._begin_device_heap()
 
     def copy_back(self) -> None:
         """Copy written bytes back to the user's arrays, and to the module's variables."""
         if self._built is None:
             return
         self.variables.copy_back(self._built)
+        if self.device_heap is not None:
+            self.variables.device_heap = self.device_heap.copy_back(self._built)
         self.keep_uninitialised()
         for i in self.written:
             lo, hi = self.ranges[i].lo, self.ranges[i].hi

@@ -148,6 +148,8 @@ class Reporter:
         if space == "global":
             return location_in_heap(self._heap, address, size)
         where = MemoryLocation(space, address, size)
+        if space == "local" and self._program.frames:
+            return where  # the variables of every call have other addresses
         names = [s for s in self._program.symbols if s.space == space and s.offset <= address]
         if names:
             last = max(names, key=lambda s: s.offset)

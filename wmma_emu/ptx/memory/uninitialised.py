@@ -94,6 +94,10 @@ class UninitialisedBits:
             for byte in range(k * size, (k + 1) * size, 1 << _GRANULE):
                 self._from[positions + byte >> _GRANULE] = lost
 
+    def forget(self, positions: NDArray[np.int64]) -> None:
+        """Mark eight bytes at each position, a multiple of eight, as not written; only of a space that marks writes."""
+        self._view(8)[positions >> 3] = 0
+
     def mark(self, positions: NDArray[np.int64], size: int, unit: int) -> None:
         """Mark the bytes at some positions as written."""
         unit = min(unit, 8)

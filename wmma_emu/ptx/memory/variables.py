@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.errors import UnknownNameError
-from wmma_emu.ptx.memory.address_map import ALIGNMENT, BASES, HEAP, Range, round_up
+from wmma_emu.ptx.memory.address_map import ALIGNMENT, BASES, CODE, HEAP, Range, round_up
+from wmma_emu.ptx.memory.device_heap import DeviceHeap
 from wmma_emu.ptx.program.program import ModuleProgram, Symbol
 
 
@@ -35,6 +36,7 @@ class ModuleMemory:
             self._positions[symbol.space, symbol.offset] = symbol, at
             at = round_up(at + symbol.bytes) + ALIGNMENT
         self.end = at
+        self.device_heap: DeviceHeap | None = DeviceHeap(0) if module.uses_device_heap else None
         self._values: dict[tuple[str, int], NDArray[np.uint8]] = {}
         initial = {"global": module.global_bytes, "const": module.const_bytes}
         for key, (symbol, _) in self._positions.items():
@@ -42,8 +44,9 @@ class ModuleMemory:
             self._values[key] = np.frombuffer(content.ljust(symbol.bytes, b"\0"), np.uint8).copy()
         for space, relocations in (("global", module.global_relocations), ("const", module.const_relocations)):
             for offset, symbol, addend, is_generic in relocations:
-                base = HEAP if is_generic or symbol.space == "global" else HEAP - BASES[symbol.space]
-                target = (base + self.position(symbol) + addend) % (1 << 64)
+                base = HEAP if is_generic or symbol.space == "global" else HEAP - BASES.get(symbol.space, 0)
+                start = CODE + symbol.offset if symbol.space == "code" else base + self.position(symbol)
+                target = (start + addend) % (1 << 64)
                 found, _ = self._find(space, offset)
                 at = offset - found.offset
                 self._values[space, found.offset][at : at + 8] = np.frombuffer(target.to_bytes(8, "little"), np.uint8)
@@ -78,6 +81,8 @@ class ModuleMemory:
         """Yield the name and the bytes of each variable, and whether launches may write them."""
         for key, (symbol, _) in self._positions.items():
             yield symbol.name, self._values[key], symbol.space == "global"
+        if self.device_heap is not None:
+            yield "the device heap", self.device_heap.token, True
 
     def ranges(self) -> list[Range]:
         """Return the ranges of the heap that may be accessed; constants are read-only."""

@@ -5,12 +5,21 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from wmma_emu.errors import UnsupportedInstructionError
-from wmma_emu.ptx.program.calls import enter, enter_formals
+from wmma_emu.ptx.program.callees import enter, enter_formals
 from wmma_emu.ptx.program.faults import fault, short_name, unsupported
+from wmma_emu.ptx.program.frames import cyclic
 from wmma_emu.ptx.program.link import Linker
-from wmma_emu.ptx.program.link_state import Callee, recursions
+from wmma_emu.ptx.program.link_state import Callee
 from wmma_emu.ptx.program.module_symbols import ModuleSymbols, require_complete, symbols_of_module
-from wmma_emu.ptx.program.program import KernelProgram, Missing, ModuleProgram, Parameter, PtxInstruction, Symbol
+from wmma_emu.ptx.program.program import (
+    FunctionFrame,
+    KernelProgram,
+    Missing,
+    ModuleProgram,
+    Parameter,
+    PtxInstruction,
+    Symbol,
+)
 from wmma_emu.ptx.program.sizes import align, alignment_of, bytes_of
 from wmma_emu.ptx.program.variables import initial_bytes, propagate_refusals
 from wmma_emu.ptx.syntax.parser import parse
@@ -28,9 +37,9 @@ def program_of(text: str) -> ModuleProgram:
     r"""Parse PTX source (PTX ISA 9.1) and resolve its names.
 
     Opcodes are not checked. A name that is unknown, declared twice or of the wrong kind raises a `PtxSyntaxError`;
-    32-bit addresses, and source beyond the limits of the emulator, raise an `UnsupportedInstructionError`. Recursion,
-    an indirect call and the address of a function are recorded in `KernelProgram.refusals` of their kernel; other
-    kernels of the module are unaffected.
+    32-bit addresses, and source beyond the limits of the emulator, raise an `UnsupportedInstructionError`. A statement
+    that cannot be executed is recorded in `KernelProgram.refusals` of its kernel; other kernels of the module are
+    unaffected.
 
     Examples
     --------
@@ -75,13 +84,14 @@ def build(tree: ModuleText) -> ModuleProgram:
             )  # fmt: skip
     for function in tree.functions:
         if function.body is not None and function.name not in visited:
-            linker, root = Linker(names, tree.files), Callee(function)
+            linker = Linker(names, tree.files)
+            root = linker.callee(function)
             enter_formals(linker, root)
             linker.read(root)
     return ModuleProgram(
         kernels, tree.target[0], tree.version, global_bytes, const_bytes, tuple(names.memories["global"].symbols),
         tuple(names.memories["const"].symbols), global_relocations, const_relocations,
-        tree.file_sizes,
+        tree.file_sizes, any(x in names.functions and names.functions[x].body is None for x in ("malloc", "free")),
     )  # fmt: skip
 
 
@@ -89,11 +99,12 @@ def _kernel(
     names: ModuleSymbols, tree: ModuleText, function: FunctionText, reached: dict[Symbol, Missing]
 ) -> KernelProgram:
     """Link a kernel; link it again if its dynamic shared memory begins after other variables."""
-    linker, parameters = _link(names, tree, function, 0)
+    linker, root, parameters = _link(names, tree, function, 0)
     begin = linker.storage.dynamic_begin()
-    if begin:
-        linker, parameters = _link(names, tree, function, linker.storage.shared_span)
-    functions = [Callee(function, first=0), *linker.bodies]
+    if begin or linker.needs_frames:
+        span = linker.storage.shared_span if begin else 0
+        linker, root, parameters = _link(names, tree, function, span, has_frames=linker.needs_frames)
+    functions = [root, *linker.bodies]
     starts = [x.first or 0 for x in functions]
     ends = [*starts[1:], len(linker.instructions)]
     sizes = {
@@ -103,11 +114,20 @@ def _kernel(
     return KernelProgram(
         function.name, parameters, last.offset + last.bytes if last else 0, tuple(linker.storage.registers),
         _finished(linker), tuple(linker.storage.symbols), linker.storage.shared_bytes, begin,
-        linker.storage.local_bytes, sizes.get("reqntid"), sizes.get("maxntid"), tree.lines,
+        root.frame.bytes, sizes.get("reqntid"), sizes.get("maxntid"), tree.lines,
         tuple(zip([x.function.name for x in functions], starts, ends, strict=True)), sizes.get("reqnctapercluster"),
         (*linker.refusals, *dict.fromkeys(reached[x] for x in linker.resolver.used if x in reached)),
-        linker.storage.shared_span,
+        linker.storage.shared_span, (), *_frames(names, linker, functions),
     )  # fmt: skip
+
+
+def _frames(
+    names: ModuleSymbols, linker: Linker, functions: Sequence[Callee]
+) -> tuple[tuple[FunctionFrame, ...], tuple[tuple[str, int], ...]]:
+    """Return the local memory of each function, and the addresses of the functions that are called through them."""
+    called = dict.fromkeys(x.function.name for _, candidates in linker.indirect_calls for x in candidates)
+    frames = [FunctionFrame(x.function.name, x.frame.bytes, x.frame.array_bytes) for x in functions]
+    return tuple(frames) if linker.has_frames else (), tuple((x, names.code[x].offset) for x in called)
 
 
 def _xyz(numbers: tuple[str, ...]) -> tuple[int, int, int]:
@@ -116,18 +136,26 @@ def _xyz(numbers: tuple[str, ...]) -> tuple[int, int, int]:
 
 
 def _link(
-    names: ModuleSymbols, tree: ModuleText, function: FunctionText, dynamic_offset: int
-) -> tuple[Linker, tuple[Parameter, ...]]:
-    linker = Linker(names, tree.files, dynamic_offset)
-    root = Callee(function)
+    names: ModuleSymbols, tree: ModuleText, function: FunctionText, dynamic_offset: int, has_frames: bool = False
+) -> tuple[Linker, Callee, tuple[Parameter, ...]]:
+    linker = Linker(names, tree.files, dynamic_offset, has_frames)
+    root = linker.callee(function)
     parameters = _parameters(linker, root)
     linker.read(root)
     read = 0
     while read < len(linker.bodies):
         linker.read(linker.bodies[read])
         read += 1
-    linker.refusals += recursions([root, *linker.bodies])
-    return linker, parameters
+    repeated = cyclic({x.function.name: x.calls for x in (root, *linker.bodies)})
+    linker.needs_frames |= bool(repeated)
+    linker.refusals += [_refused_recursion(x.function) for x in linker.bodies if x.function.name in repeated
+                        and any(y.space == "reg" for y in (*x.function.results, *x.function.parameters))]  # fmt: skip
+    return linker, root, parameters
+
+
+def _refused_recursion(function: FunctionText) -> Missing:
+    reason = f"recursion: {short_name(function.name)} may be called while it is running, and has .reg parameters; "
+    return Missing(".func", function.line, reason + "declare its parameters and results .param")
 
 
 def _parameters(linker: Linker, root: Callee) -> tuple[Parameter, ...]:
@@ -168,4 +196,8 @@ def _finished(linker: Linker) -> tuple[PtxInstruction, ...]:
         instruction = linker.instructions[index]
         if instruction is not None:
             linker.instructions[index] = replace(instruction, callee=callee.first)
+    for index, called in linker.indirect_calls:
+        instruction = linker.instructions[index]
+        if instruction is not None:
+            linker.instructions[index] = replace(instruction, targets=tuple([x.first or 0 for x in called]))
     return tuple([x for x in linker.instructions if x is not None])

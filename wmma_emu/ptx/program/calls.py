@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Calls: the function called, the transfer of arguments and results, and the order in which functions are appended."""
+"""Calls: the function called, and the transfer of arguments and results."""
 
 from dataclasses import dataclass, field
 
+from wmma_emu.ptx.program.callees import Prototype, enter_function, is_variadic, prototype_of, stored
 from wmma_emu.ptx.program.faults import short_name
 from wmma_emu.ptx.program.link_state import Callee, LinkState
-from wmma_emu.ptx.program.module_symbols import require_complete
 from wmma_emu.ptx.program.operand_kinds import reason_against_constant, reason_against_register
 from wmma_emu.ptx.program.program import (
     AddressOperand,
@@ -21,62 +21,24 @@ from wmma_emu.ptx.program.program import (
     VectorOperand,
 )
 from wmma_emu.ptx.program.resolve import name_of
-from wmma_emu.ptx.program.scopes import ScopeStack
 from wmma_emu.ptx.program.sizes import BYTES
 from wmma_emu.ptx.syntax.tree import Call, InstructionText, OperandText, VariableText
 from wmma_emu.ptx.widths import bits_of_type
 
 
 def _callee_of(linker: LinkState, call: Call, text: InstructionText) -> Callee:
-    """Return the function of a call; the first call allocates its parameters."""
+    """Return the function of a call, or the prototype of a call to an address."""
     name = call.function.text
     resolver = linker.resolver
     function = linker.module.functions.get(name)
     declared = resolver.scopes.lookup(name)
     if declared is not None and declared.text.space == "reg":
-        message = f"the call goes to the address in {short_name(name)}: indirect calls are not supported"
-        resolver.unsupported(text, message, name)
+        return prototype_of(linker, call, text)
     if declared is not None or function is None:
         resolver.fault(text, f"{short_name(name)} is not a function; declare it with .func before the call", name)
     if function.is_kernel:
         resolver.fault(text, f"{short_name(name)} is a kernel (.entry), which cannot be called", name)
-    callee = linker.callees.get(function.name)
-    if callee is None:
-        callee = linker.callees[function.name] = Callee(function)
-        if function.body is not None:
-            enter_formals(linker, callee)
-            linker.bodies.append(callee)
-    return callee
-
-
-def enter_formals(linker: LinkState, callee: Callee) -> None:
-    """Allocate registers and local memory for a function's parameters and results."""
-    callee.results = [_formal(linker, callee, x) for x in callee.function.results]
-    callee.parameters = [_formal(linker, callee, x) for x in callee.function.parameters]
-
-
-def _formal(linker: LinkState, callee: Callee, variable: VariableText) -> Operand:
-    require_complete(linker.module.lines, variable)
-    if variable.count is not None:
-        linker.resolver.fault(variable, f"{short_name(variable.name)}<...>: a parameter has to be one register")
-    if variable.space == "reg":
-        enter(linker, callee.scopes, variable, None)
-        outer, linker.resolver.scopes = linker.resolver.scopes, callee.scopes
-        found = linker.resolver.name(variable.name, variable)
-        linker.resolver.scopes = outer
-        return found
-    symbol = linker.storage.local(variable)
-    enter(linker, callee.scopes, variable, symbol)
-    return symbol
-
-
-def enter(linker: LinkState, names: ScopeStack, variable: VariableText, symbol: Symbol | None) -> None:
-    """Declare a variable in a scope, with its symbol if it has one."""
-    twice = names.declare(variable)
-    if twice is not None:
-        linker.resolver.fault(variable, f"{short_name(twice)} is declared twice in this scope")
-    if symbol is not None:
-        linker.resolver.declared[id(variable), variable.name] = symbol
+    return enter_function(linker, function)
 
 
 @dataclass(slots=True)
@@ -96,7 +58,18 @@ class _ValueTransfer:
         for i, (argument, (target, declared)) in enumerate(zip(arguments, formals, strict=True), 1):
             if argument is None:
                 self.linker.resolver.fault(self.text, "the sink _ cannot be an argument of a call")
+            if is_variadic(declared):
+                argument, declared = self._address_of(argument, i), stored(declared)
             self._transfer(argument, target, declared, i)
+
+    def _address_of(self, argument: Operand, number: int) -> Register:
+        """Return a register with the address of variable arguments, a .param variable of the caller."""
+        if not isinstance(argument, Symbol):
+            message = f"argument {number}: variable arguments are an array, .param .align 8 .b8 name[size]"
+            self.linker.resolver.fault(self.text, message)
+        register = self.linker.storage.new_register("%va", "b64")
+        self._add("mov", ("u64",), (register, argument))
+        return register
 
     def return_results(self, results: list[Operand | None], callee: Callee) -> None:
         """Transfer the results to the caller; a result for the sink is dropped."""
@@ -124,11 +97,20 @@ class _ValueTransfer:
                 )  # fmt: skip
             self.copies.append(ParameterCopy(source.offset, target.offset, source.bytes))
         elif isinstance(target, Symbol):
-            self._add("st", ("param", kind), (AddressOperand(target), source))
+            self._add("st", ("param", kind), (AddressOperand(self._passed_in(target, formal, is_result=False)), source))
         elif isinstance(source, Symbol):
-            self._add("ld", ("param", kind), (target, AddressOperand(source)))
+            self._add("ld", ("param", kind), (target, AddressOperand(self._passed_in(source, formal, is_result=True))))
         else:
             self._add("mov", (kind,), (target, source))
+
+    def _passed_in(self, symbol: Symbol, formal: VariableText, *, is_result: bool) -> Symbol:
+        """Return the memory for a value in a register: the function's, or a copy of it if each call has its own."""
+        if not self.linker.has_frames:
+            return symbol
+        own = self.linker.storage.local(formal)
+        places = (symbol, own) if is_result else (own, symbol)
+        self.copies.append(ParameterCopy(places[0].offset, places[1].offset, symbol.bytes))
+        return own
 
     def _require_type(self, operand: Operand, formal: VariableText, number: int) -> None:
         reason = None
@@ -186,26 +168,38 @@ def add_call(
                 f"{short_name(function.name)} declares {len(formals)}",
             )
     before, after = _ValueTransfer(linker, text, guard, source), _ValueTransfer(linker, text, guard, source)
-    handed: tuple[Operand | None, ...] = ()
-    if function.body is None:
+    operands: tuple[Operand | None, ...] = (callee.register,) if isinstance(callee, Prototype) else ()
+    is_defined = function.body is not None or isinstance(callee, Prototype)
+    if is_defined:
+        before.pass_arguments(arguments, callee)
+        after.return_results(results, callee)
+    else:
         if any(isinstance(x, VectorOperand) for x in (*results, *arguments)):
             message = f"{short_name(function.name)} is declared without a body; vectors cannot be passed to it"
             linker.resolver.unsupported(text, message)
-        handed = (*results, *arguments)
-    else:
-        before.pass_arguments(arguments, callee)
-        after.return_results(results, callee)
-        linker.instructions += before.instructions
-        linker.calls.append((len(linker.instructions), callee))
-        linker.caller.calls.append((function.name, text))
+        operands = (*results, *arguments)
+    linker.instructions += before.instructions
+    _note_call(linker, callee)
     linker.instructions.append(
         PtxInstruction(
-            ".".join((text.mnemonic, *text.modifiers)), text.mnemonic, text.modifiers, handed, guard, text.line,
+            ".".join((text.mnemonic, *text.modifiers)), text.mnemonic, text.modifiers, operands, guard, text.line,
             text.column, source, callee=None if function.body is None else 0, callee_name=function.name,
             copies_in=tuple(before.copies), copies_out=tuple(after.copies),
         )
     )  # fmt: skip
     linker.instructions += after.instructions
+
+
+def _note_call(linker: LinkState, callee: Callee) -> None:
+    """Note the function, or the functions, that the next instruction calls."""
+    index = len(linker.instructions)
+    if isinstance(callee, Prototype):
+        linker.needs_frames = True
+        linker.indirect_calls.append((index, callee.candidates))
+        linker.caller.calls += [x.function.name for x in callee.candidates]
+    elif callee.function.body is not None:
+        linker.calls.append((index, callee))
+        linker.caller.calls.append(callee.function.name)
 
 
 def _actual(linker: LinkState, text: OperandText, where: InstructionText) -> Operand | None:

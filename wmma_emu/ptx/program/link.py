@@ -1,16 +1,27 @@
 # SPDX-License-Identifier: MIT
 """Link a kernel and the functions that it calls into one list of instructions: scopes, labels and calls."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from wmma_emu.errors import UnsupportedInstructionError
-from wmma_emu.ptx.program.calls import add_call, enter
+from wmma_emu.ptx.program.callees import enter, variables_in
+from wmma_emu.ptx.program.calls import add_call
 from wmma_emu.ptx.program.faults import Positioned, reason_of, short_name
 from wmma_emu.ptx.program.flow import READS_FIRST
 from wmma_emu.ptx.program.jumps import BranchTable, Jump, UnresolvedJumps
 from wmma_emu.ptx.program.link_state import Callee, LinkState
 from wmma_emu.ptx.program.module_symbols import ModuleSymbols, require_complete
-from wmma_emu.ptx.program.program import Immediate, Missing, Operand, Predicate, PtxInstruction, SourceLine, Symbol
+from wmma_emu.ptx.program.program import (
+    AddressOperand,
+    Immediate,
+    Missing,
+    Operand,
+    Predicate,
+    PtxInstruction,
+    SourceLine,
+    Symbol,
+)
 from wmma_emu.ptx.program.source_lines import SourceLines, lines_of_assembly
 from wmma_emu.ptx.syntax.tokens import is_name
 from wmma_emu.ptx.syntax.tree import (
@@ -24,6 +35,8 @@ from wmma_emu.ptx.syntax.tree import (
     VariableText,
 )
 from wmma_emu.ptx.widths import bits_of_type
+
+_STACK = frozenset(("alloca", "stacksave", "stackrestore"))
 
 _LEAVES = frozenset(("ret", "exit", "trap", "bra"))
 
@@ -41,8 +54,10 @@ class _OpenScope:
 class Linker(LinkState):
     """A builder of the instructions of one kernel."""
 
-    def __init__(self, module: ModuleSymbols, files: dict[int, str], dynamic_offset: int = 0) -> None:
-        super().__init__(module, dynamic_offset)
+    def __init__(
+        self, module: ModuleSymbols, files: dict[int, str], dynamic_offset: int = 0, has_frames: bool = False
+    ) -> None:
+        super().__init__(module, dynamic_offset, has_frames)
         self._furthest = -1
         self._sources = SourceLines(files)
         self._assembly = lines_of_assembly(module.lines)
@@ -51,6 +66,7 @@ class Linker(LinkState):
     def read(self, caller: Callee) -> None:
         """Append a function's instructions."""
         self.caller = caller
+        self.storage.frame = caller.frame
         function = caller.function
         source: SourceLine | None = None
         open_scopes = [_OpenScope(function.body or ())]
@@ -142,6 +158,7 @@ class Linker(LinkState):
                 resolver.fault(text, "call expects the name of a function")
             add_call(self, text, call, guard, source)
             return
+        self.needs_frames |= mnemonic in _STACK
         found = resolver.scopes.resolved
         operands: list[Operand | None] = []
         for x in text.operands:
@@ -151,9 +168,21 @@ class Linker(LinkState):
                 operands.append(resolver.operand(x, text))
         if resolver.sums:
             self._add_sums(text, operands[0], guard, source)
+        if self.variadic and not self.variadic.isdisjoint(variables_in(operands)):
+            opcode, mnemonic, modifiers, operands = self._read_variadic(text, operands)
         self.instructions.append(
             PtxInstruction(opcode, mnemonic, modifiers, tuple(operands), guard, text.line, text.column, source)
         )
+
+    def _read_variadic(
+        self, text: InstructionText, operands: Sequence[Operand | None]
+    ) -> tuple[str, str, tuple[str, ...], list[Operand | None]]:
+        """Return the load of the address of variable arguments, whose address ``mov`` takes."""
+        target, *rest = operands
+        if text.mnemonic != "mov" or len(rest) != 1 or not isinstance(rest[0], Symbol):
+            message = "variable arguments are accessed through their address, which mov.u64 takes"
+            self.resolver.unsupported(text, message)
+        return "ld.param.b64", "ld", ("param", "b64"), [target, AddressOperand(rest[0])]
 
     def _add_sums(
         self, text: InstructionText, first: Operand | None, guard: Predicate | None, source: SourceLine | None
@@ -204,5 +233,5 @@ class Linker(LinkState):
             what = "is a variable, not a label" if is_variable else "is not a label of this scope or an enclosing one"
             self.resolver.fault(text, f"{short_name(name)} {what}", name)
         for variable, symbol in scope.parameters:
-            self.storage.release(variable, symbol)
+            self.storage.frame.release(variable, symbol.offset)
         self.resolver.scopes.leave()

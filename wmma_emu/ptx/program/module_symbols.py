@@ -1,15 +1,29 @@
 # SPDX-License-Identifier: MIT
 """The names of a module: functions, global and constant variables, and shared variables of all kernels."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from wmma_emu.ptx.program.faults import Positioned, TextPosition, fault, short_name
 from wmma_emu.ptx.program.program import Symbol
 from wmma_emu.ptx.program.sizes import bytes_of, element_bytes
+from wmma_emu.ptx.program.undefined_functions import what_defines
 from wmma_emu.ptx.program.variables import VariableSpace, lay_out
-from wmma_emu.ptx.syntax.tree import FunctionText, ModuleText, Scope, VariableText
+from wmma_emu.ptx.syntax.tree import (
+    Address,
+    FunctionText,
+    InstructionText,
+    ModuleText,
+    Name,
+    Scope,
+    Statement,
+    VariableText,
+)
 
 _MOST_VECTOR_BYTES = 16
+
+CODE_STEP = 16
+"""The distance of the addresses of two functions in bytes; a GPU's instructions have 16 bytes."""
 
 
 @dataclass(slots=True)
@@ -18,6 +32,7 @@ class ModuleSymbols:
 
     ``functions`` contains definitions, else declarations, also under their aliases; ``inner`` the symbols of global and
     constant variables declared in functions, by `id` of the declaration; ``elements`` the size of an element in bytes.
+    ``code`` are the symbols of all functions, and ``addressed`` the functions whose address the module takes.
     """
 
     lines: tuple[str, ...]
@@ -26,6 +41,8 @@ class ModuleSymbols:
     shared: dict[str, VariableText] = field(default_factory=dict)
     inner: dict[int, Symbol] = field(default_factory=dict)
     elements: dict[Symbol, int] = field(default_factory=dict)
+    code: dict[str, Symbol] = field(default_factory=dict)
+    addressed: dict[str, None] = field(default_factory=dict)
     memories: dict[str, VariableSpace] = field(
         default_factory=lambda: {x: VariableSpace(x) for x in ("global", "const")}
     )
@@ -41,10 +58,20 @@ class ModuleSymbols:
         if name in self.symbols:
             return self.symbols[name]
         if name in self.functions:
-            return "is a function; calls through addresses are not supported"
+            return self.address_of_function(name)
         if name in self.shared:
             return "is in shared memory, whose address is known only in a kernel"
         return "is not declared"
+
+
+    def address_of_function(self, name: str) -> Symbol | str:
+        """Return the symbol of a function, or the reason why its address is not available."""
+        function = self.functions[name]
+        if function.is_kernel:
+            return "is a kernel; kernels cannot be launched from kernels"
+        if function.body is None:
+            return f"is a function without a body; {what_defines(name)}"
+        return self.code[function.name]
 
 
 def symbols_of_module(tree: ModuleText) -> ModuleSymbols:
@@ -70,9 +97,32 @@ def symbols_of_module(tree: ModuleText) -> ModuleSymbols:
                 tree.lines, where, f"the alias {short_name(name)} names {short_name(meant)}; expected a function"
             )
         module.functions[name] = module.functions[meant]
+    for i, function in enumerate(module.functions.values(), 1):
+        module.code.setdefault(function.name, Symbol("code", i * CODE_STEP, function.name, 0))
     for function in tree.functions:
         _add_inner(module, function)
+    module.addressed = {x: None for x in _named(tree) if _is_callable(module.functions.get(x))}
     return module
+
+
+def _is_callable(function: FunctionText | None) -> bool:
+    return function is not None and function.body is not None and not function.is_kernel
+
+
+def _named(tree: ModuleText) -> Iterator[str]:
+    """Yield the names in initial values and in the operands of ``mov``, which may be functions."""
+    waiting: list[Sequence[Statement]] = [tree.variables, *(x.body or () for x in tree.functions)]
+    for statements in waiting:
+        for statement in statements:
+            if isinstance(statement, Scope):
+                waiting.append(statement.body)
+            elif isinstance(statement, VariableText):
+                for value in statement.initial or ():
+                    base = value.base if isinstance(value, Address) else value
+                    if isinstance(base, Name):
+                        yield base.text
+            elif isinstance(statement, InstructionText) and statement.mnemonic == "mov":
+                yield from (x.text for x in statement.operands if isinstance(x, Name))
 
 
 def _require_new(module: ModuleSymbols, defined: dict[str, Positioned], name: str, where: Positioned) -> None:

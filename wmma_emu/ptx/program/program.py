@@ -36,8 +36,9 @@ class Symbol:
     """A variable and its offset in its state space ("global", "const", "shared", "local" or "param").
 
     ``offset`` counts bytes from the start of the module's global or constant memory, of the block's shared memory, of
-    the thread's local memory, or of the kernel's parameters. ``.param`` variables in functions are "local", with
-    ``is_parameter`` set.
+    the thread's local memory (or, in a kernel with `KernelProgram.frames`, of the function's part of it), or of the
+    kernel's parameters. ``.param`` variables in functions are "local", with ``is_parameter`` set. A function is a
+    symbol of the space "code".
     """
 
     space: str
@@ -135,7 +136,9 @@ class PtxInstruction:
     ``opcode`` is the full opcode, ``"add.rn.f32"``; ``modifiers`` are the words after the first point. A negated source
     predicate is a `Predicate`. A ``call`` has a ``callee`` (the index of the function's first instruction; None for a
     function of the driver, whose results and arguments, in this order, are the operands), a ``callee_name`` and the
-    copies before and after it; ``brx.idx`` has ``targets``, and its index as the only operand.
+    copies before and after it. A ``call`` to an address has the register as its only operand, and as ``targets`` the
+    first instructions of the functions that it may call; ``brx.idx`` has ``targets``, and its index as the only
+    operand.
     """
 
     opcode: str
@@ -190,6 +193,14 @@ class NotBitExact(NamedTuple):
     reason: str
 
 
+class FunctionFrame(NamedTuple):
+    """The local memory that each call of a function takes, in bytes, and the part that ``.local`` variables take."""
+
+    name: str
+    bytes: int
+    array_bytes: int
+
+
 @dataclass(frozen=True, slots=True)
 class KernelProgram:
     """A kernel and every function that it calls, as one list of instructions; the kernel begins at index 0.
@@ -206,6 +217,10 @@ class KernelProgram:
 
     ``refusals`` are the reasons why the kernel cannot be executed; an instruction that is refused for its operands is
     not in ``instructions``.
+
+    ``frames`` has the local memory of each function, in the order of ``functions``, if each call needs its own: the
+    kernel calls functions through addresses or recursively, or allocates local memory. Without it, each function has
+    one place in the thread's local memory. ``code`` has the offset of each function whose address may be called.
     """
 
     name: str
@@ -225,6 +240,8 @@ class KernelProgram:
     refusals: tuple[Missing, ...] = ()
     shared_span: int | None = None
     caveats: tuple[NotBitExact, ...] = ()
+    frames: tuple[FunctionFrame, ...] = ()
+    code: tuple[tuple[str, int], ...] = ()
 
     def text(self, line: int) -> str:
         """Return the source of the statement that begins in a line, for display; calls may span several lines."""
@@ -241,9 +258,10 @@ class ModuleProgram:
     """All kernels of a module, and the initial contents of its global and constant memory.
 
     ``global_relocations`` and ``const_relocations`` are the positions to which the address of a variable has to be
-    written: (offset of the eight bytes, symbol, addend, whether it is the generic address). If an initial value is the
-    address of a function, the bytes are zeros, and kernels that use the variable are refused. ``file_sizes`` are the
-    known sizes of source files in bytes.
+    written: (offset of the eight bytes, symbol, addend, whether it is the generic address). If an initial value is an
+    address that does not exist, the bytes are zeros, and kernels that use the variable are refused. ``file_sizes`` are
+    the known sizes of source files in bytes. ``uses_device_heap`` is whether the source declares ``malloc`` or
+    ``free``.
     """
 
     kernels: dict[str, KernelProgram]
@@ -256,3 +274,4 @@ class ModuleProgram:
     global_relocations: tuple[tuple[int, Symbol, int, bool], ...]
     const_relocations: tuple[tuple[int, Symbol, int, bool], ...]
     file_sizes: dict[str, int] = field(default_factory=dict)
+    uses_device_heap: bool = False

@@ -21,7 +21,7 @@ from wmma_emu.ptx.program.program import (
 from wmma_emu.ptx.program.scopes import ScopeStack
 from wmma_emu.ptx.program.special import SPECIAL
 from wmma_emu.ptx.program.storage import Storage
-from wmma_emu.ptx.syntax.tree import Address, Call, Literal, Name, Negated, OperandText, Pair, Vector
+from wmma_emu.ptx.syntax.tree import Address, Call, InstructionText, Literal, Name, Negated, OperandText, Pair, Vector
 from wmma_emu.ptx.widths import bits_of_type
 
 _SINK = "_"
@@ -94,8 +94,17 @@ class Resolver:
         """Resolve a name that is not in the cache."""
         found = self._find(name)
         if found is None:
-            self._unknown(name, where)
+            return self._function(name, where) if name in self.module.functions else self._unknown(name, where)
         self.scopes.resolved[name] = found
+        return found
+
+    def _function(self, name: str, where: Positioned) -> Symbol:
+        """Resolve the name of a function, whose address ``mov`` takes."""
+        if not (isinstance(where, InstructionText) and where.mnemonic == "mov"):
+            self.fault(where, f"{short_name(name)} is a function; mov.u64 takes its address", name)
+        found = self.module.address_of_function(name)
+        if isinstance(found, str):
+            self.unsupported(where, f"the address of {short_name(name)} is used, which {found}", name)
         return found
 
     def _find(self, name: str) -> Operand | None:
@@ -130,9 +139,6 @@ class Resolver:
         return symbol
 
     def _unknown(self, name: str, where: Positioned) -> NoReturn:
-        if name in self.module.functions:
-            message = f"the address of the function {short_name(name)} is used: indirect calls are not supported"
-            self.unsupported(where, message, name)
         if self.scopes.has_label(name):
             self.fault(where, f"{short_name(name)} is a label; expected a register, a variable or a number", name)
         whole, _, part = name.partition(".")

@@ -30,7 +30,7 @@ class Slots:
 
     def __init__(self, program: KernelProgram) -> None:
         self._stores: dict[_Slot, list[Operand | _Slot | None]] = {}
-        self._is_open = not program.local_bytes
+        self._is_open = not program.local_bytes or bool(program.frames)
         for instruction in program.instructions:
             self._note(instruction)
         # Overlapping slots stay in memory.

@@ -3,6 +3,7 @@
 
 from dataclasses import dataclass, field
 
+from wmma_emu.ptx.program.frames import Frame
 from wmma_emu.ptx.program.program import Operand, Register, Symbol, VectorOperand
 from wmma_emu.ptx.program.scopes import Declaration
 from wmma_emu.ptx.program.sizes import align, alignment_of, bytes_of, element_bytes
@@ -22,8 +23,8 @@ class Storage:
     """The registers, in order of first use, and the memory of a kernel.
 
     ``dynamic_offset`` is the assumed offset of dynamic shared memory; `shared_span` is its final value.
-    ``shared_bytes`` and ``local_bytes`` are the sizes on a GPU, without gaps; ``elements`` are the element sizes of
-    variables in bytes.
+    ``shared_bytes`` is the size on a GPU, without gaps; ``elements`` are the element sizes of variables in bytes.
+    ``frame`` is the local memory of the function that is being read.
     """
 
     dynamic_offset: int
@@ -31,11 +32,10 @@ class Storage:
     symbols: list[Symbol] = field(default_factory=list)
     elements: dict[Symbol, int] = field(default_factory=dict)
     shared_bytes: int = 0
-    local_bytes: int = 0
+    frame: Frame = field(default_factory=Frame)
     _span: int = 0
     _dynamic_alignment: int = 0
     _shared: dict[int, Symbol] = field(default_factory=dict)
-    _free: dict[tuple[int, int], list[int]] = field(default_factory=dict)
     _times: dict[str, int] = field(default_factory=dict)
 
     def dynamic_begin(self) -> int | None:
@@ -89,18 +89,8 @@ class Storage:
 
     def local(self, variable: VariableText) -> Symbol:
         """Allocate a local variable, or a parameter of a function, in the thread's local memory."""
-        size, alignment = bytes_of(variable), alignment_of(variable)
-        unused = self._free.get((size, alignment))
-        if unused and variable.space == "param":
-            offset = unused.pop()
-        else:
-            offset = align(self.local_bytes, alignment)
-            self.local_bytes = offset + size
+        offset, size = self.frame.allocate(variable), bytes_of(variable)
         return self.keep(Symbol("local", offset, variable.name, size, variable.space == "param"), variable)
-
-    def release(self, variable: VariableText, symbol: Symbol) -> None:
-        """Release a ``.param`` variable whose scope has ended, for reuse in later scopes."""
-        self._free.setdefault((symbol.bytes, alignment_of(variable)), []).append(symbol.offset)
 
     def keep(self, symbol: Symbol, variable: VariableText) -> Symbol:
         """Add a variable to the symbols of the kernel."""

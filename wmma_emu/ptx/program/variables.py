@@ -52,7 +52,7 @@ def initial_bytes(
 ) -> tuple[bytes, tuple[Relocation, ...], dict[Symbol, Missing]]:
     """Compute the initial contents of a memory; ``lookup`` returns a symbol, or the reason why it is not available.
 
-    An address that is not available, such as the address of a function, becomes zeros and a refusal.
+    An address that is not available, such as the address of a shared variable, becomes zeros and a refusal.
     """
     relocations: list[Relocation] = []
     refused: dict[Symbol, Missing] = {}

@@ -68,5 +68,6 @@ def addresses_of(state: State, operand: AddressOperand) -> Array:
         if offset:
             value = value + value.dtype.type(offset % (1 << width))
         return value if value.dtype == np.uint64 else value.astype(np.uint64)
-    start = state.memory.address_of(base) if isinstance(base, Symbol) else base.value
-    return np.full((1, 1, 1), (start + offset) % (1 << 64), np.uint64)
+    if isinstance(base, Symbol):
+        return state.memory.address_of(base, offset)
+    return np.full((1, 1, 1), (base.value + offset) % (1 << 64), np.uint64)

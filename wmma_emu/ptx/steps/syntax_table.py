@@ -121,6 +121,9 @@ fence.proxy; tensormap::generic acquire|release SCOPE; *
 fence.proxy; async::generic acquire|release RESTRICT SCOPE;
 griddepcontrol; launch_dependents|wait;
 nanosleep; u32; u32
+alloca; u32|u64; =T T #?
+stacksave; u32|u64; =T
+stackrestore; u32|u64; %T
 cp.async; ca|cg SHARED global -|HINT -|AHEAD; [shared] [global] # limit? u64?
 cp.async.commit_group; ;
 cp.async.wait_group; ; #

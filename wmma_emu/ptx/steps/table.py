@@ -8,6 +8,7 @@ from wmma_emu.ptx.steps import (
     memory_steps,
     mma_steps,
     shuffles,
+    stack_steps,
     votes,
     wgmma_steps,
     wmma_steps,
@@ -18,7 +19,8 @@ from wmma_emu.ptx.steps.values import VALUE_STEPS
 __all__ = ["MACHINE_STEPS", "NOTHING", "VALUE_STEPS"]
 
 _MODULES = (
-    memory_steps, atomics, async_copies, shuffles, votes, matrix_moves, wmma_steps, mma_steps, wgmma_steps
+    memory_steps, atomics, async_copies, shuffles, votes, matrix_moves, wmma_steps, mma_steps, wgmma_steps,
+    stack_steps,
 )  # fmt: skip
 
 MACHINE_STEPS: dict[str, MachineStep] = {

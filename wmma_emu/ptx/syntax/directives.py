@@ -3,10 +3,13 @@
 
 import re
 
+from wmma_emu.ptx.syntax.declarations import parameters
 from wmma_emu.ptx.syntax.tokens import END, Reader, is_name
 from wmma_emu.ptx.syntax.tree import Directive
 
 _OCTAL = re.compile(r"(?:\\[2-3][0-7]{2})+")
+
+_AFTER_PROTOTYPE = (".noreturn", ".abi_preserve", ".abi_preserve_control")
 
 _LONGEST_SIZE = 18
 """The largest number of digits in the size of a file."""
@@ -22,6 +25,8 @@ def directive(reader: Reader, label: str | None = None) -> Directive:
     if token in (".branchtargets", ".calltargets", ".callprototype"):
         if label is None:
             reader.fail(f"a label before {token}, as in 'targets: {token} ...'")
+        if token == ".callprototype":
+            return _prototype(reader, label)
         return Directive(token[1:], _words(reader), line, label, column)
     if token == ".pragma":
         return Directive("pragma", _words(reader), line, label, column)
@@ -32,6 +37,21 @@ def directive(reader: Reader, label: str | None = None) -> Directive:
         number, name, _ = file_entry(reader)
         return Directive("file", (str(number), name), line, label, column)
     reader.fail("an instruction, or a directive of function bodies: .reg, .local, .param, .shared, .loc, ...")
+
+
+def _prototype(reader: Reader, label: str) -> Directive:
+    """Read ``.callprototype (results) _ (parameters)``; the words after the parameters are dropped."""
+    line, column = reader.position(reader.index)
+    reader.index += 1
+    results = parameters(reader) if reader.tokens[reader.index] == "(" else ()
+    reader.name("_, instead of the name of a function")
+    inputs = parameters(reader) if reader.tokens[reader.index] == "(" else ()
+    while reader.tokens[reader.index] in _AFTER_PROTOTYPE:
+        reader.index += 1
+        if reader.tokens[reader.index].isdigit():
+            reader.index += 1
+    reader.take(";", "after a prototype")
+    return Directive("callprototype", (), line, label, column, results, inputs)
 
 
 def _location(reader: Reader) -> tuple[str, ...]:

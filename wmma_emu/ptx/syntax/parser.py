@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """A whole PTX module: its header, its variables, and its kernels and functions."""
 
+from dataclasses import dataclass, field
+
 from wmma_emu.errors import PtxSyntaxError
 from wmma_emu.ptx.syntax.body import body
 from wmma_emu.ptx.syntax.declarations import SPACES, attribute_words, linking_words, parameters, variables
@@ -15,6 +17,18 @@ _NUMBERS = {
     ".noreturn": 0, ".explicitcluster": 0, ".blocksareclusters": 0, ".unified": 0,
 }  # fmt: skip
 """The directives between the name of a function and its body, with the largest number of their arguments."""
+
+
+@dataclass(slots=True)
+class Contents:
+    """The part of a module that was read; the fields have the meaning of those in `ModuleText`."""
+
+    address_size: int = 64
+    variables: list[VariableText] = field(default_factory=list)
+    functions: list[FunctionText] = field(default_factory=list)
+    files: dict[int, str] = field(default_factory=dict)
+    aliases: list[tuple[str, str, int, int]] = field(default_factory=list)
+    file_sizes: dict[str, int] = field(default_factory=dict)
 
 
 def parse(text: str) -> ModuleText:
@@ -35,41 +49,48 @@ def parse(text: str) -> ModuleText:
         raise PtxSyntaxError("found the name of a file; expected the PTX itself, and Module.from_file reads a file",
                              text=text)  # fmt: skip
     reader = Reader(text)
+    version, target = header(reader)
+    module = Contents()
+    while reader.tokens[reader.index] != END:
+        read_item(reader, module)
+    return ModuleText(
+        version, tuple(target), module.address_size, tuple(module.variables), tuple(module.functions), module.files,
+        reader.lines, tuple(module.aliases), module.file_sizes,
+    )  # fmt: skip
+
+
+def read_item(reader: Reader, module: Contents) -> None:
+    """Read one directive, declaration or definition of a module, after its header."""
+    token = reader.tokens[reader.index]
+    if token == ".address_size":
+        reader.index += 1
+        index = reader.index
+        module.address_size = integer(reader, "an address size", 32, 64)
+        if module.address_size not in (32, 64):
+            raise reader.error(f"found {module.address_size}; expected an address size, 32 or 64", index)
+    elif token == ".file":
+        number, path, size = file_entry(reader)
+        module.files[number] = path
+        if size:
+            module.file_sizes[path] = size
+    elif token == ".section":
+        skip_section(reader)
+    elif token == ".pragma":
+        _pragma(reader)
+    elif token == ".alias":
+        module.aliases.append(_alias(reader))
+    else:
+        _definition(reader, module.variables, module.functions)
+
+
+def header(reader: Reader) -> tuple[str, list[str]]:
+    """Read ``.version`` and ``.target``; return the version, and the target with its options."""
     version = _version(reader)
     reader.take(".target", "after .version")
     target = [reader.name("a target, such as sm_80")]
     while reader.accept(","):
         target.append(reader.name("an option of .target"))
-    address_size = 64
-    declared: list[VariableText] = []
-    functions: list[FunctionText] = []
-    files: dict[int, str] = {}
-    sizes: dict[str, int] = {}
-    aliases: list[tuple[str, str, int, int]] = []
-    while (token := reader.tokens[reader.index]) != END:
-        if token == ".address_size":
-            reader.index += 1
-            index = reader.index
-            address_size = integer(reader, "an address size", 32, 64)
-            if address_size not in (32, 64):
-                raise reader.error(f"found {address_size}; expected an address size, 32 or 64", index)
-        elif token == ".file":
-            number, path, size = file_entry(reader)
-            files[number] = path
-            if size:
-                sizes[path] = size
-        elif token == ".section":
-            skip_section(reader)
-        elif token == ".pragma":
-            _pragma(reader)
-        elif token == ".alias":
-            aliases.append(_alias(reader))
-        else:
-            _definition(reader, declared, functions)
-    return ModuleText(
-        version, tuple(target), address_size, tuple(declared), tuple(functions), files, reader.lines, tuple(aliases),
-        sizes,
-    )  # fmt: skip
+    return version, target
 
 
 def _version(reader: Reader) -> str:

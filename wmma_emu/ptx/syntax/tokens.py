@@ -91,6 +91,11 @@ class Reader:
         line = bisect_right(self._starts, at)
         return line, at - self._starts[line - 1] + 1
 
+    def span(self, index: int) -> tuple[int, int]:
+        """Return the offsets in the source of a token's first character and of the character after it."""
+        at = self._positions[index]
+        return at, at + len(self.tokens[index])
+
     def error(self, message: str, index: int | None = None) -> PtxSyntaxError:
         """Return an error that points at a token, by default the next one."""
         return self._error_at(self._positions[self.index if index is None else index], message)

@@ -100,13 +100,18 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class Directive:
-    """A directive between instructions: ``.loc``, ``.pragma``, ``.branchtargets``, ``.callprototype``."""
+    """A directive between instructions: ``.loc``, ``.pragma``, ``.branchtargets``, ``.callprototype``.
+
+    A ``.callprototype`` has the ``results`` and ``parameters`` of a function.
+    """
 
     name: str
     arguments: tuple[str, ...]
     line: int
     label: str | None = None
     column: int = 1
+    results: "tuple[VariableText, ...]" = ()
+    parameters: "tuple[VariableText, ...]" = ()
 
 
 @dataclass(frozen=True, slots=True)
