@@ -13,17 +13,19 @@ from numpy.typing import NDArray
 from wmma_emu.errors import ArgumentValueError, WmmaEmuError
 from wmma_emu.ptx.definedness.empty_arrays import uninitialised_bits_of
 from wmma_emu.ptx.definedness.origins import Origins
-from wmma_emu.ptx.memory.address_map import ALIGNMENT, HEAP, Range, red_zone, round_up
+from wmma_emu.ptx.memory.address_map import HEAP, Range, red_zone, round_up
 from wmma_emu.ptx.memory.buffers import bytes_of, extent_of, require_mappable, spans_of
 from wmma_emu.ptx.memory.footprint import DEFAULT_LIMIT, require_within
+from wmma_emu.ptx.memory.placement import HostAddresses, Placement
 from wmma_emu.ptx.memory.uninitialised import UninitialisedBits
 from wmma_emu.ptx.memory.variables import ModuleMemory
+from wmma_emu.ptx.pages import ALIGNMENT
 from wmma_emu.ptx.program.program import ModuleProgram, Symbol
 from wmma_emu.ptx.threads import Array
 
 
 class Mapped(NamedTuple):
-    """An array of the user, with its position in the heap.
+    """An array of the user, with its position in the heap and its address.
 
     ``pointee`` is the type that the array's pointer points to: "class", "plain" for scalars and CUDA's vectors, "" if
     it is not known.
@@ -34,6 +36,7 @@ class Mapped(NamedTuple):
     lo: int
     hi: int
     writeable: bool
+    address: int
     pointee: str = ""
 
 
@@ -49,7 +52,7 @@ def alignment_of(array: NDArray[Any]) -> int:
 
 
 class _Reservation(NamedTuple):
-    """Host bytes that overlapping arrays cover, and the position in the heap of the first byte."""
+    """Host addresses that overlapping arrays cover, and the position in the heap of the first."""
 
     host_lo: int
     host_hi: int
@@ -65,18 +68,26 @@ class GlobalMemory:
     begins and back when it ends. Without ``variables``, which keep their values from one launch to the next as on a
     GPU, the variables of the module are initialised again.
 
+    With the addresses of the ``host``, every array that is expected has its host address instead. Its red zones
+    are then the bytes between it and other arrays, none if they touch. Variables keep the emulator's addresses.
+
     Examples
     --------
     >>> module = ModuleProgram({}, "sm_80", "8.0", b"", b"", (), (), (), ())
     >>> heap, x = GlobalMemory(module), np.arange(6, dtype=np.int16)
     >>> hex(heap.map(x, "x")), hex(heap.map(x[2:], "tail"))
-    ('0x7f0000010000', '0x7f0000010004')
+    ('0x17f0000010000', '0x17f0000010004')
+    >>> heap = GlobalMemory(module, host=HostAddresses())
+    >>> heap.expect([x])
+    >>> heap.map(x[2:], "tail") - x.ctypes.data
+    4
     """
 
     def __init__(
-        self, module: ModuleProgram, variables: ModuleMemory | None = None, *, limit: int = DEFAULT_LIMIT
-    ) -> None:
-        self.limit = limit
+        self, module: ModuleProgram, variables: ModuleMemory | None = None, *, limit: int = DEFAULT_LIMIT,
+        host: HostAddresses | None = None,
+    ) -> None:  # fmt: skip
+        self.limit, self.placement, self._host = limit, Placement(), host
         self.variables = ModuleMemory(module) if variables is None else variables
         self.mapped: list[Mapped] = []
         self.written: set[int] = set()
@@ -106,7 +117,14 @@ class GlobalMemory:
         >>> high - low, (rest - low) % 256, rest - low > 256
         (10, 30, True)
         """
-        self._expected += spans_of(arrays)
+        if self._host is None:
+            self._expected += spans_of(arrays)
+            return
+        for lo, hi in self._host.spans(arrays):
+            require_within(self.limit, self.bytes_used + hi - lo, "the arrays of the launch")
+            position = self._reserve(hi - lo, lo % ALIGNMENT)
+            self._reservations.append(_Reservation(lo, hi, position))
+            self.placement.place(lo, hi, position)
 
     def map(self, array: object, name: str, pointee: str = "") -> int:
         """Map an array's bytes and return their address; ``pointee`` is as in `Mapped`."""
@@ -114,11 +132,15 @@ class GlobalMemory:
             raise WmmaEmuError(f"{name} is mapped after the launch began; map all arrays first")
         data = require_mappable(array, name)
         position = self._position(data, name) if data.nbytes else self._reserve(0)
-        self.mapped.append(Mapped(name, data, position, position + data.nbytes, bool(data.flags.writeable), pointee))
-        return HEAP + position
+        address = self.placement.address_at(position)
+        if self._host is not None and not data.nbytes:
+            address, _ = self._host.bounds(data)
+        writeable = bool(data.flags.writeable)
+        self.mapped.append(Mapped(name, data, position, position + data.nbytes, writeable, address, pointee))
+        return address
 
     def _position(self, data: NDArray[Any], name: str) -> int:
-        lo, hi = byte_bounds(data)
+        lo, hi = byte_bounds(data) if self._host is None else self._host.bounds(data)
         for known in self._reservations:
             if known.host_lo <= lo and hi <= known.host_hi:
                 return known.position + lo - known.host_lo

@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 
 from wmma_emu.ptx.causality import CausalityOrder
 from wmma_emu.ptx.memory.access_messages import location_in_heap
-from wmma_emu.ptx.memory.address_map import HEAP
 from wmma_emu.ptx.memory.footprint import require_within
 from wmma_emu.ptx.memory.heap import GlobalMemory
 from wmma_emu.ptx.memory.races.locks import Locks
@@ -37,8 +36,8 @@ def ranges_written(heap: GlobalMemory, parameters: bytes, written: Written) -> f
     size = len(heap.buffer)
     if written.anything:
         return frozenset(range(len(heap.ranges)))
-    addresses = [int.from_bytes(parameters[x : x + 8], "little") - HEAP for x in written.parameters]
-    positions = [x for x in addresses if 0 <= x < size]
+    addresses = [int.from_bytes(parameters[x : x + 8], "little") for x in written.parameters]
+    positions = [x for address in addresses if 0 <= (x := heap.placement.position_of(address)) < size]
     positions += [heap.variables.position_at("global", x) for x in written.variables]
     return frozenset(found for x in positions if (found := heap.range_at(x)) >= 0)
 
@@ -121,7 +120,7 @@ class LaunchRaces:
             region.wave = threads
             region.report = RaceReports(
                 self._order, reporter, threads, sides,
-                lambda address, size: location_in_heap(self._heap, address, size), lambda x: HEAP + x,
+                lambda address, size: location_in_heap(self._heap, address, size), self._heap.placement.address_at,
                 lambda: self._heap.buffer, raced=self.raced,
             )  # fmt: skip
         return region, sides
