@@ -25,6 +25,14 @@ MapArray = Callable[["NDArray[Any] | Raw", str], int]
 """Maps a user's array into the kernel's memory and returns its address; the string is the array's name in messages."""
 
 
+class PointedArray(NamedTuple):
+    """An array to which a field of a struct points, with the name of the array in messages."""
+
+    name: str
+    field: str
+    array: "NDArray[Any] | Raw"
+
+
 class Argument(NamedTuple):
     """A value that fits its parameter: ``bytes``, or an array or a struct, which still needs addresses.
 
@@ -42,11 +50,12 @@ class Argument(NamedTuple):
         return arrays_of(self.value)
 
     @property
-    def pointed(self) -> "tuple[tuple[str, NDArray[Any] | Raw], ...]":
-        """The arrays that the fields of a struct point to, with their names in messages."""
+    def pointed(self) -> "tuple[PointedArray, ...]":
+        """The arrays that the fields of a struct point to."""
         if not isinstance(self.value, Struct):
             return ()
-        return tuple((f"{field} of {self.shown or self.label}", array) for field, array in self.value.pointed)
+        where = self.shown or self.label
+        return tuple(PointedArray(f"{field} of {where}", field, array) for field, array in self.value.pointed)
 
 
 class LaunchArguments(NamedTuple):
@@ -115,7 +124,7 @@ def pack_parameters(program: KernelProgram, arguments: Sequence[Argument], map_a
     for argument in arguments:
         parameter, label, value, _ = argument
         if isinstance(value, Struct):
-            names = (name for name, _ in argument.pointed)
+            names = (x.name for x in argument.pointed)
             packed = value.pack(lambda array, names=names: map_array(array, next(names)))  # type: ignore[misc]
         elif isinstance(value, np.ndarray | Raw):
             packed = map_array(value, label).to_bytes(8, "little")

@@ -26,7 +26,7 @@ from wmma_emu.ptx.launch.schedules import Run, require_same_results
 from wmma_emu.ptx.launch.silenced_lines import apply_launch_silences, require_lines
 from wmma_emu.ptx.launch.silences import SilenceOutcome, silenced_findings
 from wmma_emu.ptx.launch.unused_values import classify_uses
-from wmma_emu.ptx.launch.variable_names import LaunchNames, names_of
+from wmma_emu.ptx.launch.variable_names import LaunchNames, names_of, variable_of
 from wmma_emu.ptx.machine.limits import Counts
 from wmma_emu.ptx.memory.races.race import RacedBytes
 from wmma_emu.ptx.memory.races.suspects import Suspects
@@ -204,8 +204,8 @@ class Launch(Runner):
         kernel = self.kernel
         judged = self._apply_silences(sightings, options)
         shown = {x.shown or x.label: i for i, x in enumerate(given.values)}
-        others = {name: memory_of(array)[0] for x in given.values for name, array in x.pointed}
-        others |= {name: memory_of(value)[0] for name, value in options.reached}
+        others = {x.name: variable_of(x.field, memory_of(x.array)[0]) for y in given.values for x in y.pointed}
+        others |= {x.name: variable_of(x.name, x.memory) for x in options.reached}
         names = LaunchNames(names_of(kernel.module, kernel), shown, others)
         make = FindingMaker(
             kernel.program, kernel.called, kernel.module.arch.name, kernel.module.files.text, names,

@@ -18,6 +18,7 @@ from wmma_emu.ptx.launch.calls import errors_at_the_caller
 from wmma_emu.ptx.launch.explain import ModuleExplanation, explain_module
 from wmma_emu.ptx.launch.kernel import Kernel
 from wmma_emu.ptx.launch.names import attribute_names, find, no_kernel
+from wmma_emu.ptx.launch.options import LaunchOptions
 from wmma_emu.ptx.launch.ptx_text import PtxText
 from wmma_emu.ptx.launch.triton_compiled import CompiledTriton
 from wmma_emu.ptx.launch.triton_kernel import TritonKernel
@@ -238,7 +239,10 @@ class Module(PtxText):
             return module
 
         compiled = compile_request(function, chip, fixed, options, signature, arguments, divisible_by_16)
-        return make(compiled) if compiled is not None else TritonModule(function, chip, {**fixed, **options}, make)
+        if compiled is not None:
+            return make(compiled)
+        addresses = LaunchOptions(addresses=keywords.get("addresses", "emulator")).addresses
+        return TritonModule(function, chip, {**fixed, **options}, make, addresses)
 
     def __repr__(self) -> str:
         return printable(f"<module {self.name}: {', '.join(self.program.kernels) or 'no kernels'} on {self.arch}>")

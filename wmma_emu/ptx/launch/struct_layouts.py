@@ -95,7 +95,7 @@ def require_pointers(given: object, layout: tuple[Field, ...], size: int) -> dic
     ordered = sorted(found.items(), key=lambda x: x[1][0])
     for (name, (at, _)), (other, (then, _)) in pairwise(ordered):
         if then < at + POINTER_BYTES:
-            raise ArgumentValueError(f"the pointers {name} and {other} of a struct overlap: they begin at {at} and {then}")
+            raise ArgumentValueError(f"the pointers {name} and {other} of a struct overlap, at {at} and {then}")
     return dict(ordered)
 
 
@@ -119,7 +119,7 @@ def _place(key: object, layout: tuple[Field, ...], size: int) -> tuple[str, int]
     if offset is None or offset % POINTER_BYTES or not 0 <= offset <= last:
         legal = f"a multiple of {POINTER_BYTES} from 0 to {last}" if last >= 0 else "not possible in so few bytes"
         raise ArgumentValueError(
-            f"the offset {shorten(key)} of a pointer in a struct of {size} bytes has to be {legal}; or pass the name of "
-            "a field"
+            f"the offset {shorten(key)} of a pointer in a struct of {size} bytes has to be {legal}; or pass the name "
+            "of a field"
         )
-    return f"at offset {offset}", offset
+    return f"offset {offset}", offset

@@ -55,8 +55,8 @@ class Struct:
         for i, field in enumerate(fields):
             if not (_points(field) or isinstance(field, np.generic | Struct | CTypes | bytes | bytearray)):
                 raise ArgumentError(
-                    f"field {i} of a struct is {shorten(field)}; fields are arrays, None, scalars with a type, such as "
-                    "np.int32(4), and whole structs: a ctypes.Structure, a record or bytes"
+                    f"field {i} of a struct is {shorten(field)}; fields are arrays, None, and scalars with a type, "
+                    "such as np.int32(4), or whole structs: a ctypes.Structure, a record, bytes"
                 )
         self.fields = tuple(bytes(x) if isinstance(x, bytearray) else x for x in fields)
         self._pointers = require_pointers(pointers, self._layout, self.nbytes)
@@ -85,8 +85,7 @@ class Struct:
                 found += [(f"field {i}.{name.removeprefix('field ')}", x) for name, x in field.pointed]
             elif isinstance(field, np.ndarray | Raw):
                 found.append((f"field {i}", field))
-        pointers = ((f"field {name}", x) for name, (_, x) in self._pointers.items())
-        return (*found, *((name, x) for name, x in pointers if x is not None))
+        return (*found, *((name, x) for name, (_, x) in self._pointers.items() if x is not None))
 
     @property
     def arrays(self) -> tuple[NDArray[Any], ...]:

@@ -100,14 +100,13 @@ class LaunchNames:
     """The names of a kernel's variables, and of the arrays of one launch.
 
     ``arrays`` maps the names that the launch uses for arrays to the indices of their parameters; ``others`` are arrays
-    that no parameter of their own points to, by name.
+    to which fields of structs and data point, by name.
     """
 
     def __init__(
-        self, names: VariableNames, arrays: Mapping[str, int], others: Mapping[str, NDArray[Any]] | None = None
+        self, names: VariableNames, arrays: Mapping[str, int], others: Mapping[str, Variable] | None = None
     ) -> None:  # fmt: skip
-        self._names, self._arrays = names, arrays
-        self._others = {name: _of_array(name, array) for name, array in (others or {}).items()}
+        self._names, self._arrays, self._others = names, arrays, others or {}
 
     def variable(self, space: str, owner: str) -> str:
         """Return the name of a variable, or of the parameter that takes an array; "" if it is unknown."""
@@ -127,6 +126,8 @@ class LaunchNames:
 
     def described(self, space: str, owner: str) -> str:
         """Return the name of an array with its parameter: "A (argument 0, const half*)"."""
+        if owner in self._others:
+            return owner
         name = self.variable(space, owner)
         if owner not in self._arrays:
             return name
@@ -146,8 +147,15 @@ class LaunchNames:
         return next((x for x in found if x is not None), None)
 
 
-def _of_array(name: str, array: NDArray[Any]) -> Variable:
-    """Return the variable for an array of some dtype, with one index, as for the pointers of parameters."""
+def variable_of(name: str, array: NDArray[Any]) -> Variable:
+    """Return the variable for an array of some dtype, with one index, as for the pointers of parameters.
+
+    Examples
+    --------
+    >>> nodes = np.zeros((2, 3), [("value", "i4"), ("next", "u8")])
+    >>> variable_of("nodes", nodes).element(4 * 12 + 4, 8)
+    'nodes[4].next'
+    """
     return Variable(name, _of_dtype(array.dtype).array(0), is_pointer=True)
 
 
