@@ -42,7 +42,7 @@ def zeroed(shape: int | tuple[int, ...], dtype: DTypeLike = np.uint8) -> NDArray
 
 
 def aligned(size: int, fill: int) -> NDArray[np.uint8]:
-    """Return bytes with one value at an address that is a multiple of `ALIGNMENT`, as a buffer of their own.
+    """Return bytes with one value at an address that is a multiple of `ALIGNMENT`, as a separate buffer.
 
     Examples
     --------
@@ -52,5 +52,5 @@ def aligned(size: int, fill: int) -> NDArray[np.uint8]:
     """
     whole = np.full(size + ALIGNMENT, fill, np.uint8)
     begin = -whole.ctypes.data % ALIGNMENT
-    # The memory view hides the bytes around: nobody finds a larger buffer that contains these.
+    # The memory view hides the bytes around, so that they do not count as the buffer.
     return np.frombuffer(whole.data[begin : begin + size], np.uint8) if size else whole[:0]

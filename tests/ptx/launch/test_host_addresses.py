@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Arrays at their addresses on the host: pointers in data, what they reach, and what the checks say of it."""
+"""Arrays at their addresses on the host: pointers in data, the arrays that they reach, and the findings."""
 
 import threading
 from pathlib import Path
@@ -201,7 +201,7 @@ def test_an_array_that_was_not_passed_is_out_of_bounds_with_the_remedy():
     x, y = numbers(32), numbers(32)
     report = add_one([x, y], reachable=[x])
     assert [f.kind for f in report.findings] == ["out of bounds"] * 2
-    assert all("pass this to the launch: reachable=[...]" in f.message for f in report.findings)
+    assert all("pass that to the launch: reachable=[...]" in f.message for f in report.findings)
     assert x[0] == 1 and y[0] == 0
 
 
@@ -217,7 +217,7 @@ def test_a_freed_array_is_out_of_bounds():
     (4, 1, "x[32] (4 bytes): just past the end of x, which has 32 elements"),
     (-4, 1, "x[-1] (4 bytes): 4 bytes before the beginning of x"),
     (128, 32, "x[32] (4 bytes): just past the end of x"),
-    (160, 32, "x[40] (4 bytes): 32 bytes past the end of x, which has 32 elements. If it is of another array"),
+    (160, 32, "x[40] (4 bytes): 32 bytes past the end of x, which has 32 elements. If it belongs to another array"),
 ])  # fmt: skip
 def test_an_address_past_an_array_names_the_array_and_the_element(shift, count, said):
     x = np.zeros(96, np.int32)[32:64]  # nothing else is within 128 bytes
@@ -234,7 +234,7 @@ def test_addresses_far_from_everything_are_out_of_bounds(where):
 
 
 @pytest.mark.parametrize("where", [0x1_7E00_0000_0000, 0x1_7D00_0000_0000, 0x1_7C00_0000_0000, 0x1_7F00_0001_0000])
-def test_the_addresses_of_other_spaces_and_of_the_emulator_are_no_arrays(where):
+def test_the_addresses_of_other_spaces_and_of_the_emulator_are_out_of_bounds(where):
     text = (TEXTS / "nvcc_pointers.ptx").read_text()
     x = numbers(32)
     with pytest.raises(KernelFindingsError, match="out of bounds"):
@@ -276,7 +276,7 @@ def test_a_result_that_a_kernel_wrote_through_a_table_counts_as_written():
     assert not POINTERS["copy_vectors"][1, 1](table(y), table(x), reachable=[x, y]).findings
 
 
-def test_a_copy_in_flight_may_still_read_what_is_overwritten():
+def test_a_copy_in_flight_may_still_read_bytes_that_are_overwritten():
     text = entry(
         ".param .u64 places",
         """.reg .b64 %a<3>; .reg .b32 %r; .shared .align 16 .b8 tile[16]; ld.param.u64 %a0, [places];
@@ -310,7 +310,7 @@ def test_without_the_option_the_finding_says_how_addresses_of_the_host_become_le
     kernel = POINTERS["add_one"]
     read, _ = kernel[1, 32](table(x), addresses="emulator").findings
     assert read.kind == "out of bounds"
-    assert "not an address of this launch. If it is that of an array on the host, launch with" in read.message
+    assert "not an address of this launch. If it is the address of an array on the host, launch with" in read.message
     assert 'addresses="host"' in read.message and "reachable=[...]" in read.message
     own = np.zeros(33, np.uint64)
     own[0] = address(own)
@@ -352,7 +352,7 @@ def test_an_array_that_is_less_aligned_than_promised_is_refused():
     ({"reachable": {0: numbers(3)}}, OptionError, "the name of an array is a str"),
     ({"reachable": [[1, 2]]}, ArgumentError, r"reachable\[0\] is \[1, 2\] of type list, but only NumPy arrays"),
     ({"reachable": {"w": np.array([None])}}, ArgumentError, "w is an array of Python objects"),
-    ({"reachable": {"w": np.zeros((4, 4))[:, 1:]}}, ArgumentValueError, r"w is a view that is not contiguous.*ptx\.raw"),
+    ({"reachable": {"w": np.zeros((4, 4))[:, 1:]}}, ArgumentValueError, r"w is a view that is not contiguous.*\.raw"),
     ({"reachable": {"w": np.array(["a"])}}, ArgumentError, "w is an array of text"),
 ])  # fmt: skip
 def test_wrong_options_are_refused_and_change_nothing(options, error, said):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Arrays that a kernel reaches through pointers in data only, such as those of a table of pointers."""
+"""Arrays that a kernel reaches through pointers in data only, such as a table of pointers."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple

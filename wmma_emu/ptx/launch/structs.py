@@ -17,7 +17,7 @@ Pointed = NDArray[Any] | Raw
 """A value to which a field points."""
 
 CTypes = ctypes.Structure | ctypes.Union
-"""A struct of ctypes: its bytes are those of C."""
+"""A struct of ctypes, which has the layout of C."""
 
 
 class Struct:
@@ -31,14 +31,13 @@ class Struct:
         not aligned. A whole struct may be one such field: an instance of a ctypes.Structure, a record, or bytes.
     pointers : mapping, optional
         Pointers within the struct, each to an array: by the name of the field (of a ctypes.Structure or a record:
-        ``"A"``, ``"problem.A"``, ``"tables[2]"``), or by its offset in bytes. They replace the bytes that are there.
-        Other bytes are taken as they are; pointers among them are addresses, which arrays have only in a launch with
-        ``addresses="host"``.
+        ``"A"``, ``"problem.A"``, ``"tables[2]"``), or by its offset in bytes. Other bytes do not change; pointers among
+        them are addresses of the host, which arrays have only in a launch with ``addresses="host"``.
 
     Raises
     ------
     ArgumentError
-        If a field is none of these, or a pointer is not a field of eight bytes.
+        If a field has another type, or a pointer is not a field of eight bytes.
 
     Examples
     --------

@@ -109,7 +109,7 @@ _NEAR = 1 << 12
 """The distance in bytes from an array up to which an access out of bounds is likely to be meant for this array."""
 
 _REACHABLE = (
-    ". If it is of another array, to which only a pointer in data points, pass this to the launch: reachable=[...]"
+    ". If it belongs to another array, to which only a pointer in data points, pass that to the launch: reachable=[...]"
 )
 
 
@@ -120,7 +120,7 @@ def _at_a_host_address(heap: GlobalMemory, address: int) -> Message:
         lo, hi = byte_bounds(m.array)
         if m.array.nbytes and lo <= address < hi:
             return ": the address on the host of ", Name("global", m.name), f"; to use such addresses, {remedy}"
-    return (f": not an address of this launch. If it is that of an array on the host, {remedy}",)
+    return (f": not an address of this launch. If it is the address of an array on the host, {remedy}",)
 
 
 def outside_of_window(
