@@ -262,6 +262,14 @@ def test_blocks_that_meet_in_an_array_of_a_table_race():
     assert finding.kind == "race" and "x[8]" in finding.message
 
 
+def test_races_are_found_among_many_arrays_and_only_there():
+    arrays = [numbers(32, i) for i in range(70)]
+    assert not add_one(arrays).findings
+    (finding,) = add_one([*arrays, arrays[40]], reachable=arrays).findings
+    assert finding.kind == "race" and "reachable[40][0]" in finding.message
+    assert [int(x[0]) - i for i, x in enumerate(arrays)] == [2] * 70  # both blocks add to the same old value
+
+
 def test_elements_that_were_never_written_are_found_through_a_table():
     x = empty(32, np.int32)
     x[:20] = 1

@@ -123,7 +123,6 @@ class GlobalMemory:
         for lo, hi in self._host.spans(arrays):
             require_within(self.limit, self.bytes_used + hi - lo, "the arrays of the launch")
             position = self._reserve(hi - lo, lo % ALIGNMENT)
-            self._reservations.append(_Reservation(lo, hi, position))
             self.placement.place(lo, hi, position)
 
     def map(self, array: object, name: str, pointee: str = "") -> int:
@@ -140,7 +139,11 @@ class GlobalMemory:
         return address
 
     def _position(self, data: NDArray[Any], name: str) -> int:
-        lo, hi = byte_bounds(data) if self._host is None else self._host.bounds(data)
+        if self._host is not None:
+            placed = self.placement.position_of(self._host.bounds(data)[0])
+            if placed >= 0:
+                return placed
+        lo, hi = byte_bounds(data)
         for known in self._reservations:
             if known.host_lo <= lo and hi <= known.host_hi:
                 return known.position + lo - known.host_lo
@@ -161,7 +164,7 @@ class GlobalMemory:
     def _reserve(self, size: int, offset: int = 0) -> int:
         position = self._end + offset
         self.bytes_used += size
-        self._end = round_up(position + size) + red_zone(size)
+        self._end = round_up(position + size) + (red_zone(size) if self._host is None else ALIGNMENT)
         return position
 
     def address_of(self, symbol: Symbol) -> int:
@@ -207,9 +210,12 @@ class GlobalMemory:
         """Return the ranges that may be accessed: the arrays, united where they overlap or are adjacent."""
         pieces = sorted((m for m in self.mapped if m.hi > m.lo), key=lambda m: m.lo)
         edges = sorted({edge for m in pieces for edge in (m.lo, m.hi)})
-        ranges = self.variables.ranges()
+        ranges, over, begun = self.variables.ranges(), list[Mapped](), 0
         for lo, hi in pairwise(edges):
-            over = [m for m in pieces if m.lo <= lo and hi <= m.hi]
+            over = [m for m in over if m.hi > lo]
+            while begun < len(pieces) and pieces[begun].lo <= lo:
+                over.append(pieces[begun])
+                begun += 1
             if not over:
                 continue
             # Bytes that a writeable array covers may be written, whatever else covers them.
@@ -224,6 +230,11 @@ class GlobalMemory:
     def range_at(self, position: int) -> int:
         """Return the index of the last range that begins at or before a position; -1 if there is none."""
         return bisect_right(self._starts, position) - 1
+
+    def ranges_at(self, positions: NDArray[np.int64]) -> list[int]:
+        """Return the indices, in order, of the ranges that some positions are in or after."""
+        found = np.unique(np.searchsorted(self._starts, positions, side="right") - 1)
+        return [i for i in found.tolist() if i >= 0]
 
     def covers(self, position: int, size: int, write: bool) -> str:
         """Return the fault of one access: "" (none), "out of bounds" or "read-only"."""
@@ -276,11 +287,12 @@ class GlobalMemory:
             return
         self.variables.copy_back(self._built)
         self.keep_uninitialised()
-        for i in self.written:
-            lo, hi = self.ranges[i].lo, self.ranges[i].hi
-            for m in self.mapped:
-                if m.writeable and m.lo < hi and lo < m.hi:
-                    a, b = max(lo, m.lo), min(hi, m.hi)
+        for m in self.mapped:
+            if not m.writeable or m.hi == m.lo:
+                continue
+            for i in range(self.range_at(m.lo), self.range_at(m.hi - 1) + 1):
+                if i in self.written:
+                    a, b = max(self.ranges[i].lo, m.lo), min(self.ranges[i].hi, m.hi)
                     bytes_of(m.array)[a - m.lo : b - m.lo] = self._built[a:b]
         self.written.clear()
 
