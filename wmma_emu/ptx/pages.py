@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Arrays of zeros that take host memory only for the pages that are accessed."""
+"""Host memory: arrays of zeros that take only the pages that are accessed, and bytes aligned as an allocation."""
 
 import mmap
 from math import prod
@@ -7,6 +7,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
+
+ALIGNMENT = 256
+"""Alignment of an allocation in bytes, as for cudaMalloc."""
 
 _LARGE = 1 << 26
 """Size in bytes from which an array is mapped in small pages."""
@@ -36,3 +39,18 @@ def zeroed(shape: int | tuple[int, ...], dtype: DTypeLike = np.uint8) -> NDArray
     except OSError:  # a kernel without large pages, or a limit of the process: NumPy reports the error
         return np.zeros(shape, dtype)
     return np.frombuffer(pages, dtype).reshape(shape)
+
+
+def aligned(size: int, fill: int) -> NDArray[np.uint8]:
+    """Return bytes with one value at an address that is a multiple of `ALIGNMENT`, as a separate buffer.
+
+    Examples
+    --------
+    >>> found = aligned(5, 0xFF)
+    >>> found, found.ctypes.data % 256
+    (array([255, 255, 255, 255, 255], dtype=uint8), 0)
+    """
+    whole = np.full(size + ALIGNMENT, fill, np.uint8)
+    begin = -whole.ctypes.data % ALIGNMENT
+    # The memory view hides the bytes around, so that they do not count as the buffer.
+    return np.frombuffer(whole.data[begin : begin + size], np.uint8) if size else whole[:0]

@@ -56,7 +56,7 @@ def test_the_finding_of_an_uninitialised_read_names_the_array():
     )
     (sighting,) = finding.sightings
     assert sighting.message.endswith(
-        " depends on 4 bytes at 0x7f000001000c of global memory (argument 0 (x) of add_one + 12), which was never "
+        " depends on 4 bytes at 0x17f000001000c of global memory (argument 0 (x) of add_one + 12), which was never "
         "written; it is loaded at line 14"
     )
 

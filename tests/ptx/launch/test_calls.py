@@ -127,7 +127,7 @@ def test_malloc_returns_0_when_the_heap_is_exhausted(load):
         ("past_the_end", "out of bounds", r"just past the end of the 8 bytes that malloc returned at "),
         ("never_written", "uninitialised", r"depends on 4 bytes at .*, which was never written"),
         ("inside", "illegal operand", r"free of byte 4 of the 8 bytes that malloc returned .*; expected the address"),
-        ("foreign", "illegal operand", r"free of 0x7f\w+, which malloc has not returned"),
+        ("foreign", "illegal operand", r"free of 0x17f\w+, which malloc has not returned"),
     ],
 )
 def test_misuse_of_the_device_heap_is_a_finding(load, name, kind, message):

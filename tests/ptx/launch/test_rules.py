@@ -45,6 +45,24 @@ def test_a_struct_has_the_padding_of_cpp():
     assert struct.pack(lambda array: 0).hex(" ", 4) == "01000000 02000000 003c0000"
 
 
+def test_a_struct_of_bytes_has_pointers_at_offsets():
+    struct = we.ptx.Struct(bytes(16), pointers={8: np.zeros(4)})
+    assert struct.pack(lambda array: 0x1234).hex(" ", 8) == "0000000000000000 3412000000000000"
+
+
+def test_with_addresses_of_the_host_pointers_in_data_reach_arrays():
+    text = entry(
+        ".param .u64 places",
+        ".reg .b64 %a<2>; ld.param.u64 %a0, [places]; ld.global.u64 %a1, [%a0]; st.global.u32 [%a1+4], 7; ret;",
+    )
+    x = np.zeros(2, np.uint32)
+    places = np.array([x.ctypes.data], np.uint64)
+    we.ptx.Module(text)["k"][1, 1](places, addresses="host", reachable=[x], findings="raise")
+    assert x.tolist() == [0, 7]
+    with pytest.raises(KernelFindingsError, match="out of bounds"):
+        we.ptx.Module(text)["k"][1, 1](places, findings="raise")
+
+
 def test_a_value_outside_the_range_of_its_parameter_is_rejected():
     kernel = we.ptx.Module(SCALE)["scale"]
     with pytest.raises(ArgumentValueError, match="from -2147483648 to 4294967295, not 4294967296"):

@@ -57,6 +57,11 @@ def test_blocks_read_words_that_others_wrote_before_a_barrier_of_the_grid(schedu
     assert np.array_equal(theirs, np.arange(256, dtype=np.uint32)) and not found
 
 
+def test_the_workspace_has_an_address_of_the_emulator_whatever_addresses_arrays_have():
+    theirs, found = exchanged(BARRIER, addresses="host")
+    assert np.array_equal(theirs, np.arange(256, dtype=np.uint32)) and not found
+
+
 WEAKER = [("atom.add.release", "atom.add.relaxed"), ("release.gpu", "release.cta"), (BARRIER, "")]
 
 

@@ -53,10 +53,10 @@ def test_a_finding_names_both_sides():
     assert finding.details == (f"p1 at lines {sightings[0].line}/{sightings[1].line}",)
     first, second = (x.message for x in sightings)
     begin = "global memory (argument 0 (p1) of k +"
-    assert first.startswith(f"block (0, 0, 0) writes 8 bytes at 0x7f0000010000 of {begin} 0); block ")
+    assert first.startswith(f"block (0, 0, 0) writes 8 bytes at 0x17f0000010000 of {begin} 0); block ")
     assert first.endswith("block (1, 0, 0) writes a different value there in the same instruction")
-    assert second.startswith(f"block (0, 0, 0) reads 4 bytes at 0x7f0000010004 of {begin} 4), which holds 0x000000")
-    wrote = f"; thread (0, 0, 0) of block (1, 0, 0) wrote 8 bytes at 0x7f0000010000 of {begin} 0) "
+    assert second.startswith(f"block (0, 0, 0) reads 4 bytes at 0x17f0000010004 of {begin} 4), which holds 0x000000")
+    wrote = f"; thread (0, 0, 0) of block (1, 0, 0) wrote 8 bytes at 0x17f0000010000 of {begin} 0) "
     assert f"{wrote}(line {sightings[0].line}, " in second
     assert "st.global.v2.u32), and nothing orders the two: blocks are ordered by a fence with a flag " in second
     assert "or a second launch; the value that it loads is used at line " in second
@@ -71,7 +71,7 @@ def test_an_array_that_is_only_read_is_not_watched():
 def test_a_store_to_an_array_that_was_expected_to_be_only_read_is_watched():
     # The address of the second array is computed from the first one: the gap between them is the heap's.
     words = np.zeros(32, np.uint32), np.zeros(32, np.uint32)
-    body = """mov.u32 %r20, 0x7f00;\nmov.u32 %r21, {};\nmov.b64 %rd5, {%r21, %r20};\nsub.s64 %rd5, %rd5, %rd1;
+    body = """mov.u32 %r20, 0x17f00;\nmov.u32 %r21, {};\nmov.b64 %rd5, {%r21, %r20};\nsub.s64 %rd5, %rd5, %rd1;
     add.s64 %rd5, %rd5, %rd1;\nld.global.u32 %r5, [%rd2];\nst.global.u32 [%rd5], %r1;\nret;"""
     report = launch("mov.u64 %rd3, %rd2;\nst.global.u32 [%rd1], 3;\nret;", *words)
     assert not report.findings
@@ -85,7 +85,7 @@ def test_a_store_to_an_array_that_was_expected_to_be_only_read_is_watched():
 
 def test_one_store_to_two_arrays_is_watched_in_the_array_that_was_expected_to_be_only_read():
     words = np.zeros(32, np.uint32), np.zeros(32, np.uint32)
-    body = """mov.u32 %r20, 0x7f00;\nmov.u32 %r21, 0x20100;\nmov.b64 %rd5, {%r21, %r20};
+    body = """mov.u32 %r20, 0x17f00;\nmov.u32 %r21, 0x20100;\nmov.b64 %rd5, {%r21, %r20};
     mul.wide.u32 %rd6, %r1, 4;\nadd.s64 %rd6, %rd6, %rd1;\nsetp.eq.u32 %p1, %r0, 0;\nselp.b64 %rd7, %rd6, %rd5, %p1;
     ld.global.u32 %r5, [%rd2];\nsetp.gt.u32 %p2, %r0, 1;\n@!%p2 st.global.u32 [%rd7], %r1;\nret;"""
     report = launch(body, *words, grid=2)

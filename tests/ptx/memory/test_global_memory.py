@@ -19,7 +19,7 @@ def test_arrays_begin_at_multiples_of_256_with_gaps_between_them():
     a, b = heap.map(x, "x"), heap.map(y, "y")
     assert a % 256 == b % 256 == 0
     assert b - (a + x.nbytes) >= 256
-    assert a >= 0x7F00_0000_0000
+    assert a >= 0x1_7F00_0000_0000
 
 
 def test_arrays_that_overlap_keep_their_relative_positions():
@@ -206,7 +206,7 @@ def test_variables_keep_their_values_from_launch_to_launch():
         wave = SingleWave(module=module)
         wave.heap = heap
         address = heap.address_of(COUNTER)
-        at = address - 0x7F00_0000_0000
+        at = address - 0x1_7F00_0000_0000
         assert heap.buffer[at] == expected
         heap.buffer[at] += 1
         heap.copy_back()

@@ -10,7 +10,7 @@ from wmma_emu.ptx.definedness.undefined import Undefined
 from wmma_emu.ptx.program.program import Symbol
 
 RANDOM = np.random.default_rng(1)
-SHARED, LOCAL = 0x7E00_0000_0000, 0x7D00_0000_0000
+SHARED, LOCAL = 0x1_7E00_0000_0000, 0x1_7D00_0000_0000
 
 
 @pytest.mark.parametrize(("size", "count"), [(s, n) for s in (1, 2, 4, 8) for n in (1, 2, 4, 8) if s * n <= 32])
@@ -270,7 +270,7 @@ def test_a_stored_value_may_be_equal_in_all_threads_and_undefined_in_some(space)
 def test_parameters_are_read_only():
     wave = SingleWave(parameters=bytes(range(16)))
     wave.store("param", one(8), np.ones((1, 1, 1, 1), np.uint32), line=3)
-    wave.store("", one(0x7C00_0000_0008), np.ones((1, 1, 1, 1), np.uint32), line=4)
+    wave.store("", one(0x1_7C00_0000_0008), np.ones((1, 1, 1, 1), np.uint32), line=4)
     assert wave.load("param", one(8))[0].item() == 0x0B0A0908
     assert [(f.kind, f.line, f.count) for f in wave.found] == [("read-only", 3, 32), ("read-only", 4, 32)]
     wave.load("param", one(16), line=5)

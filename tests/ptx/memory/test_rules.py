@@ -5,8 +5,10 @@ import numpy as np
 import pytest
 
 import wmma_emu as we
-from tests.ptx.memory.single_wave import SingleWave, one
+from tests.ptx.memory.single_wave import EMPTY_MODULE, SingleWave, one
 from tests.ptx.texts_of_kernels import launch, numbers, put, text_of
+from wmma_emu.ptx.memory.heap import GlobalMemory
+from wmma_emu.ptx.memory.placement import HostAddresses
 
 TILE = ".shared .align 16 .b8 tile[512];\n"
 OWN = "mov.u32 %r5, tile;\nshl.b32 %r6, %r0, 2;\nadd.u32 %r7, %r5, %r6;\n"
@@ -23,6 +25,17 @@ def test_arrays_begin_at_multiples_of_256_bytes_with_a_gap_after_each():
     wave = SingleWave(arrays={"x": np.zeros(1, np.uint8), "y": np.zeros(1, np.uint8)})
     assert all(x % 256 == 0 for x in wave.address.values())
     assert wave.address["y"] - wave.address["x"] > 256
+
+
+def test_arrays_are_at_their_addresses_on_the_host_on_request():
+    x = np.arange(8, dtype=np.uint32)
+    heap = GlobalMemory(EMPTY_MODULE, host=HostAddresses())
+    heap.expect([x[:5], x[3:]])
+    assert [heap.map(x[:5], "low"), heap.map(x[3:], "high")] == [x.ctypes.data, x.ctypes.data + 12]
+    heap.buffer[heap.placement.position_of(x.ctypes.data + 16)] = 9
+    heap.written.update(range(len(heap.ranges)))
+    heap.copy_back()
+    assert x.tolist() == [0, 1, 2, 3, 9, 5, 6, 7] and len(heap.ranges) == 1
 
 
 def test_a_load_out_of_bounds_is_reported_and_gives_0():

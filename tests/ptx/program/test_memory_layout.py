@@ -154,6 +154,11 @@ def test_the_module_keeps_target_version_and_lines():
             PtxSyntaxError,
             "the parameters up to a take 40000 bytes; a kernel has at most 32764 bytes",
         ),
+        (
+            ".entry k(.param .b64 a, .param .b8 b[4345]) { }",
+            PtxSyntaxError,
+            "the parameters up to b take 4353 bytes; in .version 8.0 a kernel has at most 4352 bytes of parameters",
+        ),
         (".entry k(.reg .b32 a) { }", PtxSyntaxError, "a parameter of a kernel has to be .param, not .reg"),
         (".entry k(.param .b32 a, .param .b32 a) { }", PtxSyntaxError, "a is declared twice"),
     ],

@@ -184,7 +184,7 @@ def test_atomics_on_generic_addresses():
     made.set("rd1", 0)
     made.do("st.shared.b32", "[rd1]", 0)
     lane = np.arange(32)
-    made.set("rd0", np.where(lane < 16, made.chunk.address["x"], 0x7E00_0000_0000).astype(np.uint64))
+    made.set("rd0", np.where(lane < 16, made.chunk.address["x"], 0x1_7E00_0000_0000).astype(np.uint64))
     made.do("atom.add.u32", "r0", "[rd0]", 2)
     assert made.get("r0").ravel().tolist() == [*range(0, 32, 2), *range(0, 32, 2)]
 

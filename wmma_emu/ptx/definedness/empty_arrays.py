@@ -14,6 +14,7 @@ from wmma_emu.errors import ArgumentError, ArgumentValueError, shorten
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.formats.dtypes import dtype_meant
 from wmma_emu.formats.memory_limit import require_memory
+from wmma_emu.ptx.pages import aligned
 from wmma_emu.suggestions import did_you_mean
 
 _FILL = 0xFF
@@ -213,6 +214,7 @@ def empty(shape: Any, dtype: DTypeLike) -> EmptyArray:
 
     It is a NumPy array, and used like any other. If a kernel uses elements that were not written, by the kernel itself,
     an earlier launch or the program, it gets the finding "uninitialised". Every byte holds 0xFF until it is written.
+    The address is a multiple of 256.
 
     Parameters
     ----------
@@ -240,7 +242,7 @@ def empty(shape: Any, dtype: DTypeLike) -> EmptyArray:
     kind, sizes = _dtype_of(dtype), _shape_of(shape)
     require_memory(sizes, 2 * kind.itemsize, "an empty array, with its record of uninitialised bits,")
     count = prod(sizes)
-    buffer = np.full(count * kind.itemsize, _FILL, np.uint8)
+    buffer = aligned(count * kind.itemsize, _FILL)
     plain: NDArray[Any] = buffer.view(kind).reshape(sizes)
     found = plain.view(EmptyArray)
     if count:

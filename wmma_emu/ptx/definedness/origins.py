@@ -39,7 +39,8 @@ _REGISTERS = _Site("register")
 class Origins:
     """The origins of a launch, numbered in 64 bits.
 
-    The low 47 bits of a number are an address, the index of a register or a lane; then follow 3 bits with the number of
+    The low 47 bits of a number are the position of bytes in global memory or their address in another space, the index
+    of a register or a lane; then follow 3 bits with the number of
     bytes less 1, and 13 bits with the site: the line and the space of the load, and how much of it is written; and a
     bit that is set if the value was computed with, rather than only moved. 0 is an unknown origin. If a kernel has more
     sites than there are numbers, the last ones are described as unknown.
@@ -77,6 +78,8 @@ class Origins:
         padding_class: Array | int = ELSEWHERE,
     ) -> Array:  # fmt: skip
         """Return the origins of bytes ``first`` to ``last``, counted from each address, which an instruction loads.
+
+        Global memory is numbered by its positions in the heap.
 
         ``is_whole`` marks elements without any written bit, ``padding_class`` is the position of these elements among
         written bytes.
@@ -132,8 +135,8 @@ class Origins:
     ) -> Message:  # fmt: skip
         """Describe the origin of undefined bits.
 
-        ``register`` returns the name of a register by its index; ``location`` describes bytes, by space, address and
-        number.
+        ``register`` returns the name of a register by its index; ``location`` describes bytes, by space, address (in
+        global memory: position) and number.
         """
         origin &= ~int(COMPUTED)
         number = origin >> (_ADDRESS_BITS + _LENGTH_BITS)

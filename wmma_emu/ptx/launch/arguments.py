@@ -15,13 +15,22 @@ from wmma_emu.formats.arrays import integer_of
 from wmma_emu.formats.codec import encode
 from wmma_emu.ptx.launch.memory_of_arrays import Raw, require_readable, require_type, shown_array
 from wmma_emu.ptx.launch.source_types import NUMBA_ARRAY, SourceType, names_in_text
-from wmma_emu.ptx.launch.structs import Struct, arrays_of
+from wmma_emu.ptx.launch.structs import CTypes, Struct, arrays_of
 from wmma_emu.ptx.launch.typed_parameters import TypedParameter, kind_text
+from wmma_emu.ptx.memory.address_map import OWN
 from wmma_emu.ptx.program.program import KernelProgram, Parameter
 from wmma_emu.ptx.widths import bits_of_type
 
 MapArray = Callable[["NDArray[Any] | Raw", str], int]
 """Maps a user's array into the kernel's memory and returns its address; the string is the array's name in messages."""
+
+
+class PointedArray(NamedTuple):
+    """An array to which a field of a struct points, with the name of the array in messages."""
+
+    name: str
+    field: str
+    array: "NDArray[Any] | Raw"
 
 
 class Argument(NamedTuple):
@@ -39,6 +48,14 @@ class Argument(NamedTuple):
     def arrays(self) -> tuple[NDArray[Any], ...]:
         """The arrays that the argument points to."""
         return arrays_of(self.value)
+
+    @property
+    def pointed(self) -> "tuple[PointedArray, ...]":
+        """The arrays that the fields of a struct point to."""
+        if not isinstance(self.value, Struct):
+            return ()
+        where = self.shown or self.label
+        return tuple(PointedArray(f"{field} of {where}", field, array) for field, array in self.value.pointed)
 
 
 class LaunchArguments(NamedTuple):
@@ -104,9 +121,11 @@ def read_arguments(
 def pack_parameters(program: KernelProgram, arguments: Sequence[Argument], map_array: MapArray) -> bytes:
     """Return the bytes of all parameters, after mapping every array."""
     out = bytearray(program.parameter_bytes)
-    for parameter, label, value, _ in arguments:
+    for argument in arguments:
+        parameter, label, value, _ = argument
         if isinstance(value, Struct):
-            packed = value.pack(lambda array, label=label: map_array(array, label))  # type: ignore[misc]
+            names = (x.name for x in argument.pointed)
+            packed = value.pack(lambda array, names=names: map_array(array, next(names)))  # type: ignore[misc]
         elif isinstance(value, np.ndarray | Raw):
             packed = map_array(value, label).to_bytes(8, "little")
         else:
@@ -123,6 +142,17 @@ def require_aligned(arguments: Sequence[Argument], addresses: Mapping[str, int])
             raise AlignmentError(
                 f"{label} starts {offset} bytes after a multiple of {multiple}, but .ptr .align {multiple} promises "
                 "such a multiple; pass an array with this alignment, such as a copy"
+                f"{' into an array of wmma_emu.ptx.empty' if addresses[label] < OWN else ''}"
+            )
+
+
+def require_relocated(arguments: Sequence[Argument]) -> None:
+    """Reject ctypes structs with addresses of the host, which no array has in this launch."""
+    for _, label, value, _ in arguments:
+        for name, address in value.addresses if isinstance(value, Struct) else ():
+            raise ArgumentValueError(
+                f"the pointer {name} of {label} is {address:#x}, an address of the host: name the array to which it "
+                f'points, wmma_emu.ptx.Struct(..., pointers={{"{name}": x}}), or launch with addresses="host"'
             )
 
 
@@ -131,6 +161,8 @@ def _read(target: TypedParameter, value: Any, label: str) -> "bytes | NDArray[An
         value = value[()]
     if isinstance(value, np.ndarray | Raw):
         return _pointer(target, value, label)
+    if isinstance(value, CTypes):
+        value = Struct(value)
     if target.is_struct or isinstance(value, Struct | bytes | bytearray):
         return _struct(target, value, label)
     if value is None and target.may_point:
@@ -163,7 +195,8 @@ def _struct(target: TypedParameter, value: Any, label: str) -> "bytes | Struct":
         raise ArgumentError(f"{label} is {target.legal()}, not {shorten(value)}")
     size = len(value) if isinstance(value, bytes | bytearray) else value.nbytes
     if size != target.parameter.bytes:
-        raise ArgumentValueError(f"{label} is {target.legal()}; {shorten(value)} has {size} bytes")
+        fields = f": {value.described()}" if isinstance(value, Struct) and value.fields else ""
+        raise ArgumentValueError(f"{label} is {target.legal()}; {shorten(value)} has {size} bytes{fields}")
     if isinstance(value, Struct):
         for array in value.readable:
             require_readable(array, f"an array in {label}")

@@ -11,10 +11,12 @@ from numpy.typing import NDArray
 from wmma_emu.ptx.definedness.empty_arrays import Uninitialised, keep_uninitialised
 from wmma_emu.ptx.launch.arguments import Argument
 from wmma_emu.ptx.launch.memory_of_arrays import Raw
+from wmma_emu.ptx.launch.reachable import Reachable
 from wmma_emu.ptx.launch.structs import Struct
-from wmma_emu.ptx.memory.address_map import ALIGNMENT
 from wmma_emu.ptx.memory.buffers import spans_of
 from wmma_emu.ptx.memory.heap import alignment_of
+from wmma_emu.ptx.memory.placement import MovedBytes
+from wmma_emu.ptx.pages import ALIGNMENT
 
 
 class _CopiedRange(NamedTuple):
@@ -26,18 +28,27 @@ class _CopiedRange(NamedTuple):
 
 
 class KeptArguments(NamedTuple):
-    """Private copies of arguments; ``uninitialised`` records which of their bytes are uninitialised."""
+    """Private copies of arguments; ``uninitialised`` records which of their bytes are uninitialised.
+
+    ``reached`` are the copies of arrays that only pointers in data reach, and ``moved`` all bytes that were copied.
+    """
 
     values: tuple[Argument, ...]
     uninitialised: tuple[Uninitialised, ...]
+    reached: tuple[Reachable, ...] = ()
+    moved: tuple[MovedBytes, ...] = ()
 
 
-def bytes_to_keep(values: Iterable[Argument]) -> int:
+def _arrays(values: Iterable[Argument], reached: Iterable[Reachable]) -> list[NDArray[Any]]:
+    return [*(y for x in values for y in x.arrays), *(x.memory for x in reached)]
+
+
+def bytes_to_keep(values: Iterable[Argument], reached: Iterable[Reachable] = ()) -> int:
     """Return the number of bytes that `keep` copies."""
-    return sum(hi - lo for lo, hi in spans_of(y for x in values for y in x.arrays))
+    return sum(hi - lo for lo, hi in spans_of(_arrays(values, reached)))
 
 
-def keep(values: Sequence[Argument]) -> KeptArguments:
+def keep(values: Sequence[Argument], reached: Sequence[Reachable] = ()) -> KeptArguments:
     """Copy the arrays of arguments.
 
     A copy has the same offset from a multiple of 256 bytes as the original, so that it gets the same address again.
@@ -53,7 +64,8 @@ def keep(values: Sequence[Argument]) -> KeptArguments:
     (array([5, 3]), False)
     """
     pieces, uninitialised = [], []
-    by_lowest = sorted((y for x in values for y in x.arrays if y.nbytes), key=lambda y: byte_bounds(y)[0])
+    arrays = [x for x in _arrays(values, reached) if x.nbytes]
+    by_lowest = sorted(arrays, key=lambda y: byte_bounds(y)[0])
     for lo, hi in spans_of(by_lowest):
         offset = next(alignment_of(y) for y in by_lowest if byte_bounds(y)[0] == lo)
         flat = np.empty(hi - lo + offset + ALIGNMENT, np.uint8)[offset:][: hi - lo]
@@ -63,12 +75,16 @@ def keep(values: Sequence[Argument]) -> KeptArguments:
                 flat[begin - lo : end - lo] = Raw(array.view(np.ndarray)).memory
         pieces.append(_CopiedRange(lo, hi, flat))
         uninitialised += keep_uninitialised(flat, lo)
-    return KeptArguments(tuple(x._replace(value=_copied(x.value, pieces)) for x in values), tuple(uninitialised))
+    return KeptArguments(
+        tuple(x._replace(value=_copied(x.value, pieces)) for x in values), tuple(uninitialised),
+        tuple(x._replace(value=_copied(x.value, pieces)) for x in reached),
+        tuple(MovedBytes(*byte_bounds(copy), lo) for lo, _, copy in pieces),
+    )  # fmt: skip
 
 
 def _copied(value: Any, pieces: Sequence[_CopiedRange]) -> Any:
     if isinstance(value, Struct):
-        return Struct(*(_copied(x, pieces) for x in value.fields))
+        return value.with_arrays(lambda array: _copied(array, pieces))
     if isinstance(value, Raw):
         return Raw(_moved(value.array, pieces))
     return _moved(value, pieces) if isinstance(value, np.ndarray) else value

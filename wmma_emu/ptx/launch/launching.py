@@ -16,7 +16,9 @@ from wmma_emu.ptx.launch.barrier_trials import MOST_TRIALS, make_trial
 from wmma_emu.ptx.launch.calls import echo, errors_at_the_caller, uninterrupted
 from wmma_emu.ptx.launch.explaining import explain_sighting
 from wmma_emu.ptx.launch.launch_tickets import HostRange, LaunchTicket, host_ranges
+from wmma_emu.ptx.launch.memory_of_arrays import memory_of
 from wmma_emu.ptx.launch.options import Launched, LaunchOptions
+from wmma_emu.ptx.launch.reachable import Reachable
 from wmma_emu.ptx.launch.replay import Replay, kept_for_replay
 from wmma_emu.ptx.launch.report import Report, summary_of
 from wmma_emu.ptx.launch.runner import Runner
@@ -24,7 +26,7 @@ from wmma_emu.ptx.launch.schedules import Run, require_same_results
 from wmma_emu.ptx.launch.silenced_lines import apply_launch_silences, require_lines
 from wmma_emu.ptx.launch.silences import SilenceOutcome, silenced_findings
 from wmma_emu.ptx.launch.unused_values import classify_uses
-from wmma_emu.ptx.launch.variable_names import LaunchNames, names_of
+from wmma_emu.ptx.launch.variable_names import LaunchNames, names_of, variable_of
 from wmma_emu.ptx.machine.limits import Counts
 from wmma_emu.ptx.memory.races.race import RacedBytes
 from wmma_emu.ptx.memory.races.suspects import Suspects
@@ -54,10 +56,11 @@ class Launch(Runner):
         ----------
         *arguments
             One for each parameter: a NumPy array for a pointer (`raw` of it to pass its bytes; 0 or None if it is
-            unused), a number for a scalar, bytes or a `Struct` for a struct.
+            unused), a number for a scalar, bytes, a ctypes.Structure or a `Struct` for a struct.
         **options
             Options of `LaunchOptions`: ``findings``, ``schedule``, ``schedules``, ``max_steps``, ``max_seconds``,
-            ``max_bytes``, ``checks``, ``silence``, ``fill``, ``baseline``, ``keep_bytes``, ``echo``, ``watch``.
+            ``max_bytes``, ``checks``, ``silence``, ``fill``, ``baseline``, ``keep_bytes``, ``addresses``,
+            ``reachable``, ``echo``, ``watch``.
 
         Raises
         ------
@@ -83,7 +86,7 @@ class Launch(Runner):
         kernel, module, values = self.kernel, self.kernel.module, given.values
         chosen = module.options.but(options)
         actions = chosen.actions
-        ticket = LaunchTicket(kernel.called, _host_ranges(values, module.variables))
+        ticket = LaunchTicket(kernel.called, _host_ranges(values, chosen.reached, module.variables))
         with ticket.lock:
             ticket.wait()
             report = self._run_all(given, chosen, actions)
@@ -201,7 +204,9 @@ class Launch(Runner):
         kernel = self.kernel
         judged = self._apply_silences(sightings, options)
         shown = {x.shown or x.label: i for i, x in enumerate(given.values)}
-        names = LaunchNames(names_of(kernel.module, kernel), shown)
+        others = {x.name: variable_of(x.field, memory_of(x.array)[0]) for y in given.values for x in y.pointed}
+        others |= {x.name: variable_of(x.name, x.memory) for x in options.reached}
+        names = LaunchNames(names_of(kernel.module, kernel), shown, others)
         make = FindingMaker(
             kernel.program, kernel.called, kernel.module.arch.name, kernel.module.files.text, names,
             explain=None if replay is None else partial(explain_sighting, replace(replay, names=names)),
@@ -231,7 +236,10 @@ def _note_seed(seeds: dict[tuple[str, int], int | None], findings: list[Sighting
         seeds.setdefault((x.kind, x.line), seed)
 
 
-def _host_ranges(values: Sequence[Argument], variables: ModuleMemory) -> list[HostRange]:
+def _host_ranges(
+    values: Sequence[Argument], reached: Sequence[Reachable], variables: ModuleMemory
+) -> list[HostRange]:  # fmt: skip
     """Return the host memory that a launch copies."""
     found = [x for value in values for x in host_ranges(value.label, value.arrays)]
+    found += [x for name, value in reached for x in host_ranges(name, [memory_of(value)[0]])]
     return found + [x for name, array, is_written in variables.arrays() for x in host_ranges(name, [array], is_written)]

@@ -18,6 +18,7 @@ from wmma_emu.ptx.launch.calls import errors_at_the_caller, takes_contract
 from wmma_emu.ptx.launch.explain import ModuleExplanation, explain_module
 from wmma_emu.ptx.launch.kernel import Kernel
 from wmma_emu.ptx.launch.names import attribute_names, find, no_kernel
+from wmma_emu.ptx.launch.options import LaunchOptions
 from wmma_emu.ptx.launch.ptx_text import PtxText
 from wmma_emu.ptx.launch.triton_compiled import CompiledTriton
 from wmma_emu.ptx.launch.triton_kernel import TritonKernel
@@ -244,7 +245,10 @@ class Module(PtxText):
             return module
 
         compiled = compile_request(function, chip, fixed, options, signature, arguments, divisible_by_16)
-        return make(compiled) if compiled is not None else TritonModule(function, chip, {**fixed, **options}, make)
+        if compiled is not None:
+            return make(compiled)
+        addresses = LaunchOptions(addresses=keywords.get("addresses", "emulator")).addresses
+        return TritonModule(function, chip, {**fixed, **options}, make, addresses)
 
     @errors_at_the_caller
     def link(self, *others: "Module | str") -> "Module":
@@ -352,7 +356,7 @@ class Module(PtxText):
         >>> module = Module(text)
         >>> report = module["k"][1, 1]()
         >>> [(hex(x.address), x.bytes, x.allocated) for x in module.device_heap]
-        [('0x7f0000010000', 24, 'line 3')]
+        [('0x17f0000010000', 24, 'line 3')]
         """
         heap = self.variables.device_heap
         return () if heap is None else tuple(heap.in_use())

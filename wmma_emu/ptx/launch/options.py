@@ -12,6 +12,7 @@ from wmma_emu.instructions.launches import Dim3
 from wmma_emu.ptx.fills import require_fill
 from wmma_emu.ptx.findings import CHECKS
 from wmma_emu.ptx.launch.actions import FINDINGS, Actions, rules_of
+from wmma_emu.ptx.launch.reachable import Reachable, reachable_arrays
 from wmma_emu.ptx.launch.report import Report
 from wmma_emu.ptx.launch.silences import Silence, silences_of
 from wmma_emu.ptx.machine.limits import Limits
@@ -24,6 +25,9 @@ from wmma_emu.suggestions import did_you_mean
 __all__ = ["FINDINGS", "LaunchOptions", "Launched", "unknown_options"]
 
 _Findings: TypeAlias = str | Mapping[str, str] | Sequence[str]
+
+ADDRESSES = ("emulator", "host")
+"""The addresses that arrays may have."""
 
 _MODULE_OPTIONS = ("arch", "contraction", "engine", "name")
 """The options of a module that no launch can change."""
@@ -104,6 +108,12 @@ class LaunchOptions:
         to those of its module.
     baseline : path or Baseline, optional
         Known findings: they are in ``report.known``, and neither raise nor warn.
+    addresses : {"emulator", "host"}
+        The addresses of arrays: the emulator's own, with gaps between the arrays in which accesses out of bounds fall;
+        or those on the host, ``array.ctypes.data``, which data may contain as pointers.
+    reachable : sequence or mapping of arrays
+        With the addresses of the host: arrays that the kernel reaches through pointers in data only. They are checked
+        and updated as arguments are; a mapping gives their names in messages.
     echo : bool
         Whether to write the kernel's output to standard output, ``sys.stdout``, too, with control characters escaped.
     watch : function, optional
@@ -130,6 +140,8 @@ class LaunchOptions:
     fill: str | int = "zeros"
     baseline: "Baseline | str | PathLike[str] | None" = None
     keep_bytes: int = 1 << 28
+    addresses: str = "emulator"
+    reachable: "Collection[Any] | Mapping[str, Any]" = ()
     echo: bool = False
     watch: Callable[[Launched], object] | None = None
 
@@ -143,6 +155,14 @@ class LaunchOptions:
         object.__setattr__(self, "checks", _checks_of(self.checks))
         object.__setattr__(self, "silence", silences_of(self.silence))
         object.__setattr__(self, "baseline", _baseline_of(self.baseline))
+        object.__setattr__(self, "reachable", reachable_arrays(self.reachable))
+        if self.addresses not in ADDRESSES:
+            raise OptionError(f"addresses={shorten(self.addresses)} is not one of {' and '.join(map(repr, ADDRESSES))}")
+        if self.reachable and not self.is_at_host_addresses:
+            raise OptionError(
+                "reachable names arrays to which pointers in data point, and such pointers are addresses of the host: "
+                'pass addresses="host" too'
+            )
         for name, least in _LEAST.items():
             value = getattr(self, name)
             number = integer_of(value)
@@ -173,6 +193,16 @@ class LaunchOptions:
         if "silence" in changes:
             changes = {**changes, "silence": (*self.silence, *silences_of(changes["silence"]))}
         return replace(self, **changes) if changes else self
+
+    @property
+    def is_at_host_addresses(self) -> bool:
+        """Whether arrays have their addresses on the host."""
+        return self.addresses == "host"
+
+    @property
+    def reached(self) -> tuple[Reachable, ...]:
+        """The arrays that only pointers in data reach, with their names."""
+        return tuple(x for x in self.reachable if isinstance(x, Reachable))
 
     @property
     def actions(self) -> Actions:

@@ -46,9 +46,12 @@ class Replay:
                 f"to run it again: launch it with keep_bytes={self.bytes}"
             )
         options = replace(self.options, max_seconds=None)
+        if self.kept.reached:
+            options = replace(options, reachable=self.kept.reached)
         _, found = self.launch.run_once(
-            self.kept.values, copy.deepcopy(self.variables), options, seed, recorder=recorder, compiled=compiled
-        )
+            self.kept.values, copy.deepcopy(self.variables), options, seed, recorder=recorder, compiled=compiled,
+            moved=self.kept.moved,
+        )  # fmt: skip
         return found
 
     def seed_of(self, sighting: Sighting) -> int | None:
@@ -68,9 +71,9 @@ def _nothing_kept() -> None:
 
 def kept_for_replay(launch: Runner, given: LaunchArguments, options: LaunchOptions, seeds: Seeds) -> Replay:
     """Keep the state of a launch before its results are copied back."""
-    needed = bytes_to_keep(given.values)
+    needed = bytes_to_keep(given.values, options.reached)
     module = launch.kernel.module.variables
     needed += sum(array.nbytes for _, array, is_written in module.arrays() if is_written)
     if needed > options.keep_bytes:
         return Replay(launch, options, None, None, seeds, needed)
-    return Replay(launch, options, keep(given.values), copy.deepcopy(module), seeds, needed)
+    return Replay(launch, options, keep(given.values, options.reached), copy.deepcopy(module), seeds, needed)

@@ -8,7 +8,7 @@ import numpy as np
 
 from wmma_emu.instructions.launches import Dim3
 from wmma_emu.ptx.findings import Sighting, Sightings
-from wmma_emu.ptx.launch.arguments import Argument, pack_parameters, require_aligned
+from wmma_emu.ptx.launch.arguments import Argument, pack_parameters, require_aligned, require_relocated
 from wmma_emu.ptx.launch.memory_of_arrays import memory_of
 from wmma_emu.ptx.launch.options import LaunchOptions
 from wmma_emu.ptx.launch.prepared_kernel import PreparedKernel
@@ -17,6 +17,7 @@ from wmma_emu.ptx.launch.targets import require_legal
 from wmma_emu.ptx.machine.compile import CompiledProgram
 from wmma_emu.ptx.machine.run import LaunchRecorder, run
 from wmma_emu.ptx.memory.heap import GlobalMemory
+from wmma_emu.ptx.memory.placement import HostAddresses, MovedBytes
 from wmma_emu.ptx.memory.races.race import RacedBytes
 from wmma_emu.ptx.memory.races.suspects import Suspects
 from wmma_emu.ptx.program.special import WORKSPACE_BYTES
@@ -35,24 +36,34 @@ class Runner:
     def run_once(
         self, values: Sequence[Argument], variables: Any, options: LaunchOptions, seed: int | None, *,
         raced: RacedBytes | None = None, suspects: Suspects | None = None, recorder: LaunchRecorder | None = None,
-        compiled: CompiledProgram | None = None,
+        compiled: CompiledProgram | None = None, moved: Sequence[MovedBytes] = (),
     ) -> tuple[Run, list[Sighting]]:  # fmt: skip
-        """Run once on copies of the arrays, in some order; optionally with a recorder, or with another program."""
+        """Run once on copies of the arrays, in some order; optionally with a recorder, or with another program.
+
+        ``moved`` are the arrays that are themselves copies, and have the host addresses of others.
+        """
         kernel, module = self.kernel, self.kernel.module
-        heap = GlobalMemory(module.program, variables, limit=options.max_bytes, device_heap_bytes=options.heap_bytes)
-        heap.expect(array for value in values for array in value.arrays)
+        host = HostAddresses(moved) if options.is_at_host_addresses else None
+        if host is None:
+            require_relocated(values)
+        heap = GlobalMemory(
+            module.program, variables, limit=options.max_bytes, host=host, device_heap_bytes=options.heap_bytes
+        )
+        heap.expect([*(x for value in values for x in value.arrays), *(x.memory for x in options.reached)])
         places: dict[str, int] = {}
         pointees = {x.label: kind.pointee for x, kind in zip(values, kernel.types.types, strict=False)}
         shown = {value.label: value.shown or value.label for value in values}
 
         def place(array: Any, label: str) -> int:
             memory, offset = memory_of(array)
-            places[label] = heap.map(memory, shown[label], pointees.get(label, "")) + offset
+            places[label] = heap.map(memory, shown.get(label, label), pointees.get(label, "")) + offset
             return places[label]
 
         parameters = pack_parameters(kernel.program, values, place)
         if kernel.compiled.is_cooperative:
             heap.workspace = heap.map(np.zeros(WORKSPACE_BYTES, np.uint8), "the grid's workspace")
+        for name, value in options.reached:
+            heap.map(memory_of(value)[0], name)
         require_aligned(values, places)
         kernel.check_arguments(values, places)
         checks = frozenset(options.checks)

@@ -13,6 +13,7 @@ from wmma_emu.formats import format_of
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.formats.codec import encode
 from wmma_emu.ptx.launch.memory_of_arrays import Raw, memory_of
+from wmma_emu.ptx.launch.options import LaunchOptions
 from wmma_emu.ptx.launch.triton_compiled import CompiledTriton, Path
 from wmma_emu.ptx.memory.heap import alignment_of
 
@@ -36,6 +37,8 @@ class TritonTensor:
     ----------
     array : numpy.ndarray, or `raw` of one
         Views that are not contiguous are accepted, because Triton kernels take strides.
+    addresses : {"emulator", "host"}
+        The addresses that arrays have in the launch, as in `LaunchOptions`.
 
     Examples
     --------
@@ -46,7 +49,8 @@ class TritonTensor:
     6
     """
 
-    def __init__(self, array: "NDArray[Any] | Raw") -> None:
+    def __init__(self, array: "NDArray[Any] | Raw", addresses: str = "emulator") -> None:
+        self._is_at_host_address = LaunchOptions(addresses=addresses).is_at_host_addresses
         self.source, found = array, array.array if isinstance(array, Raw) else array
         if not isinstance(found, np.ndarray) or found.dtype.hasobject or not found.dtype.itemsize:
             raise ArgumentError(f"a TritonTensor needs a NumPy array of numbers, not {shorten(array)}")
@@ -54,7 +58,9 @@ class TritonTensor:
         self.dtype = _Dtype(str(kind), kind.itemsize, kind.kind == "f" or kind.name.startswith(("bfloat", "float")))
 
     def data_ptr(self) -> int:
-        """Return the address of the first byte, with the same offset from a multiple of 256 as in every launch."""
+        """Return the address of the first byte: on the host, or as many bytes past a multiple of 256 as in a launch."""
+        if self._is_at_host_address:
+            return int(self.array.ctypes.data)
         memory, offset = memory_of(self.source)
         return (1 << 16) + alignment_of(memory) + offset
 
@@ -71,11 +77,11 @@ class TritonTensor:
         return f"TritonTensor({self.dtype}, shape {self.shape})"
 
 
-def tensors(value: Any) -> Any:
+def tensors(value: Any, addresses: str = "emulator") -> Any:
     """Wrap the arrays in an argument, including those in tuples."""
     if isinstance(value, np.ndarray | Raw):
-        return TritonTensor(value)
-    return _mapped(tensors, value)
+        return TritonTensor(value, addresses)
+    return _mapped(lambda x: tensors(x, addresses), value)
 
 
 def plain(value: Any) -> Any:

@@ -40,7 +40,9 @@ class Specialised(NamedTuple):
     mismatches: Callable[[Mapping[str, Any]], tuple[str, ...]]
 
 
-def specialise(function: Any, arch: Arch, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Specialised:
+def specialise(
+    function: Any, arch: Arch, arguments: Sequence[Any], keywords: Mapping[str, Any], addresses: str = "emulator"
+) -> Specialised:  # fmt: skip
     """Compile a Triton function as a launch with these arguments would, with Triton's own code, without launching it.
 
     NumPy arrays represent tensors; keywords are parameters and options: ``BLOCK=128, num_warps=8``.
@@ -60,8 +62,9 @@ def specialise(function: Any, arch: Arch, arguments: Sequence[Any], keywords: Ma
         jit.add_pre_run_hook(bind)
         try:
             kernel = function.warmup(
-                *map(tensors, arguments), grid=None, **{name: tensors(x) for name, x in keywords.items()}
-            )
+                *(tensors(x, addresses) for x in arguments), grid=None,
+                **{name: tensors(x, addresses) for name, x in keywords.items()},
+            )  # fmt: skip
         finally:
             jit.pre_run_hooks.remove(bind)
     if kernel is None:
@@ -72,7 +75,7 @@ def specialise(function: Any, arch: Arch, arguments: Sequence[Any], keywords: Ma
     kept = {name: x for name, x in values.items() if name not in given}
 
     def mismatches(others: Mapping[str, Any]) -> tuple[str, ...]:
-        _, now = _bound(jit, arch, (), {name: tensors(x) for name, x in {**kept, **others}.items()})
+        _, now = _bound(jit, arch, (), {name: tensors(x, addresses) for name, x in {**kept, **others}.items()})
         names = [x for x, a, b in zip(jit.arg_names, found, now, strict=False) if a != b]
         text = "compiled for other arguments; Triton's own launch would compile the kernel again for these"
         return (f"{', '.join(names)}: {text}",) if names else ()
@@ -164,9 +167,9 @@ class TritonModule(Generic[_Module]):
 
     def __init__(
         self, function: Any, arch: Arch, defaults: Mapping[str, Any],
-        make: Callable[[CompiledTriton], _Module],
+        make: Callable[[CompiledTriton], _Module], addresses: str = "emulator",
     ) -> None:  # fmt: skip
-        self.arch, self._make = arch, make
+        self.arch, self._make, self.addresses = arch, make, addresses
         self._variants: dict[str, _Module] = {}
         self.kernel = TritonFunction(self, function, defaults)
 
@@ -224,15 +227,15 @@ class TritonFunction(Generic[_Module]):
     @errors_at_the_caller
     def module(self, *arguments: Any, **keywords: Any) -> _Module:
         """Compile for the arguments of a launch without launching, and return the module."""
-        return self._module.variant(self._specialise(arguments, keywords))
+        return self._module.variant(self._specialise(arguments, keywords, self._module.addresses))
 
     def _bind(self, arguments: Sequence[Any], keywords: dict[str, Any]) -> tuple[TritonKernel, dict[str, Any]]:
         named = {x: keywords.pop(x) for x in list(keywords) if x in self._names or x not in _OPTIONS}
-        found = self._specialise(arguments, named)
+        found = self._specialise(arguments, named, keywords.get("addresses", self._module.addresses))
         kernel = self._module.variant(found).kernel
         if not isinstance(kernel, TritonKernel):
             raise TypeError("a variant of a Triton function has a Triton kernel")
         return kernel, found.bound
 
-    def _specialise(self, arguments: Sequence[Any], named: Mapping[str, Any]) -> Specialised:
-        return specialise(self._function, self._module.arch, arguments, {**self._defaults, **named})
+    def _specialise(self, arguments: Sequence[Any], named: Mapping[str, Any], addresses: str) -> Specialised:
+        return specialise(self._function, self._module.arch, arguments, {**self._defaults, **named}, addresses)

@@ -7,6 +7,10 @@ Findings of a launch use them for memory: variables of the kernel, and arrays by
 import re
 from collections.abc import Iterator, Mapping
 from itertools import zip_longest
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from wmma_emu.ptx.findings import MemoryLocation
 from wmma_emu.ptx.launch.prepared_kernel import PreparedKernel
@@ -95,11 +99,14 @@ def _pointee(text: str) -> str:
 class LaunchNames:
     """The names of a kernel's variables, and of the arrays of one launch.
 
-    ``arrays`` maps the names that the launch uses for arrays to the indices of their parameters.
+    ``arrays`` maps the names that the launch uses for arrays to the indices of their parameters; ``others`` are arrays
+    to which fields of structs and data point, by name.
     """
 
-    def __init__(self, names: VariableNames, arrays: Mapping[str, int]) -> None:
-        self._names, self._arrays = names, arrays
+    def __init__(
+        self, names: VariableNames, arrays: Mapping[str, int], others: Mapping[str, Variable] | None = None
+    ) -> None:  # fmt: skip
+        self._names, self._arrays, self._others = names, arrays, others or {}
 
     def variable(self, space: str, owner: str) -> str:
         """Return the name of a variable, or of the parameter that takes an array; "" if it is unknown."""
@@ -119,6 +126,8 @@ class LaunchNames:
 
     def described(self, space: str, owner: str) -> str:
         """Return the name of an array with its parameter: "A (argument 0, const half*)"."""
+        if owner in self._others:
+            return owner
         name = self.variable(space, owner)
         if owner not in self._arrays:
             return name
@@ -130,7 +139,29 @@ class LaunchNames:
     def _found(self, space: str, owner: str) -> Variable | None:
         if not owner:
             return None
+        if owner in self._others:
+            return self._others[owner]
         if owner in self._arrays:
             return self._names.parameter(self._arrays[owner])
         found = (self._names.variable(x, owner) for x in _SPACES.get(space, (space,)))
         return next((x for x in found if x is not None), None)
+
+
+def variable_of(name: str, array: NDArray[Any]) -> Variable:
+    """Return the variable for an array of some dtype, with one index, as for the pointers of parameters.
+
+    Examples
+    --------
+    >>> nodes = np.zeros((2, 3), [("value", "i4"), ("next", "u8")])
+    >>> variable_of("nodes", nodes).element(4 * 12 + 4, 8)
+    'nodes[4].next'
+    """
+    return Variable(name, _of_dtype(array.dtype).array(0), is_pointer=True)
+
+
+def _of_dtype(kind: "np.dtype[Any]") -> Type:
+    if kind.subdtype is not None:
+        return _of_dtype(kind.subdtype[0]).array(*kind.subdtype[1])
+    fields = () if kind.fields is None else kind.fields.items()
+    members = tuple(Member(own, place, _of_dtype(inner)) for own, (inner, place, *_) in fields)
+    return Type(kind.name, kind.itemsize, members=members)

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Messages of memory findings: the access, the nearest allocation, and the distance from it."""
 
+from numpy.lib.array_utils import byte_bounds
+
 from wmma_emu.ptx.findings import Extent, MemoryLocation, Message, Name
-from wmma_emu.ptx.memory.address_map import HEAP, WINDOW_BITS, WINDOWS
+from wmma_emu.ptx.memory.address_map import OWN, WINDOW_BITS, WINDOWS
 from wmma_emu.ptx.memory.device_heap import DeviceHeap, HeapBlock
 from wmma_emu.ptx.memory.heap import GlobalMemory
 from wmma_emu.ptx.program.program import KernelProgram
@@ -29,19 +31,29 @@ def bytes_text(number: int, which: str = "") -> str:
 
 
 def misaligned_text(where: MemoryLocation, alignment: int, write: bool) -> Message:
-    """Describe a misaligned address and the required alignment.
+    """Describe a misaligned address and the required alignment, and how to align an array of the host.
 
     Examples
     --------
-    >>> misaligned_text(MemoryLocation("", 0x7f0000010002, 8), 8, False)[2]
+    >>> misaligned_text(MemoryLocation("", 0x17f0000010002, 8), 8, False)[2]
     ', an address that has to be a multiple of 8 and is 2 bytes past one'
     """
     beyond = bytes_text(where.address % alignment)
-    return f"{verb(write)} ", where, f", an address that has to be a multiple of {alignment} and is {beyond} past one"
+    text = f", an address that has to be a multiple of {alignment} and is {beyond} past one"
+    first = where.address - where.offset
+    if where.owner and where.space == "global" and first < OWN and first % alignment:
+        text += (
+            f"; on the host the array itself is {bytes_text(first % alignment)} past one, and cudaMalloc would give a "
+            "multiple of 256, as wmma_emu.ptx.empty does"
+        )
+    return f"{verb(write)} ", where, text
 
 
 def _allocations(heap: GlobalMemory) -> list[tuple[int, int, str]]:
-    return [(m.lo, m.hi, m.name) for m in heap.mapped] + [(r.lo, r.hi, r.name) for r in heap.variables.ranges()]
+    """Return the addresses and the names of all arrays and variables."""
+    address_at = heap.placement.address_at
+    variables = [(address_at(r.lo), address_at(r.lo) + r.hi - r.lo, r.name) for r in heap.variables.ranges()]
+    return [(m.address, m.address + m.hi - m.lo, m.name) for m in heap.mapped] + variables
 
 
 def _missed(position: int, size: int, lo: int, hi: int) -> str:
@@ -59,13 +71,12 @@ def _missed(position: int, size: int, lo: int, hi: int) -> str:
 
 def location_in_heap(heap: GlobalMemory, address: int, size: int) -> MemoryLocation:
     """Return the location of bytes: the array or variable that contains them, and the offset in it."""
-    position = address - HEAP
     device_heap = heap.device_heap
     if device_heap is not None and device_heap.owns(address) and (block := device_heap.find(address)) is not None:
         return MemoryLocation("global", address, size, f"malloc of {block.allocated}", address - block.address)
-    found = next(((lo, name) for lo, hi, name in _allocations(heap) if lo <= position < hi), None)
+    found = next(((lo, name) for lo, hi, name in _allocations(heap) if lo <= address < hi), None)
     where = MemoryLocation("global", address, size)
-    return where if found is None else where._replace(owner=found[1], offset=position - found[0])
+    return where if found is None else where._replace(owner=found[1], offset=address - found[0])
 
 
 def outside_of_heap(heap: GlobalMemory, address: int, size: int, write: bool) -> Message:
@@ -82,14 +93,40 @@ def outside_of_heap(heap: GlobalMemory, address: int, size: int, write: bool) ->
             )  # fmt: skip
     if heap.device_heap is not None and heap.device_heap.owns(address):
         return f"{verb(write)} ", where, ": ", outside_of_blocks(heap.device_heap, address, size)
-    position = address - HEAP
     allocations = _allocations(heap)
     if not allocations:
         return f"{verb(write)} ", where, ": ", "the launch has neither arrays nor variables"
-    lo, hi, name = min(allocations, key=lambda x: max(x[0] - position - size + 1, position - x[1] + 1, 0))
-    where = where._replace(owner=name, offset=position - lo)
-    extent = Extent("global", name, hi - lo, f" at {HEAP + lo:#x}")
-    return f"{verb(write)} ", where, ": ", _missed(position, size, lo, hi), Name("global", name), extent
+    if address < OWN and not heap.placement.is_of_host:
+        return f"{verb(write)} ", where, *_at_a_host_address(heap, address)
+
+    def distance(lo: int, hi: int) -> int:
+        return max(lo - address - size + 1, address - hi + 1, 0)
+
+    lo, hi, name = min(allocations, key=lambda x: distance(x[0], x[1]))
+    missing = _REACHABLE if heap.placement.is_of_host and distance(lo, hi) > size else ""
+    if missing and distance(lo, hi) > max(hi - lo, _NEAR):
+        return f"{verb(write)} ", where, ": no array of the launch is near", missing
+    where = where._replace(owner=name, offset=address - lo)
+    extent = Extent("global", name, hi - lo, f" at {lo:#x}")
+    return f"{verb(write)} ", where, ": ", _missed(address, size, lo, hi), Name("global", name), extent, missing
+
+
+_NEAR = 1 << 12
+"""The distance in bytes from an array up to which an access out of bounds is likely to be meant for this array."""
+
+_REACHABLE = (
+    ". If it belongs to another array, to which only a pointer in data points, pass that to the launch: reachable=[...]"
+)
+
+
+def _at_a_host_address(heap: GlobalMemory, address: int) -> Message:
+    """Describe an address of the host, as in a table of pointers, if arrays have other addresses."""
+    remedy = 'launch with addresses="host", and with the arrays that only pointers in data reach in reachable=[...]'
+    for m in heap.mapped:
+        lo, hi = byte_bounds(m.array)
+        if m.array.nbytes and lo <= address < hi:
+            return ": the address on the host of ", Name("global", m.name), f"; to use such addresses, {remedy}"
+    return (f": not an address of this launch. If it is the address of an array on the host, {remedy}",)
 
 
 def outside_of_blocks(heap: DeviceHeap, address: int, size: int) -> str:

@@ -1,25 +1,32 @@
 # SPDX-License-Identifier: MIT
 """The layout of the 64-bit address space, and the space to which a generic address belongs.
 
-No address is a host address: the heap, and the windows through which generic addresses reach shared memory, local
-memory and kernel parameters, have separate addresses, as the windows of a GPU have. The numbers are this project's.
+The heap, and the windows through which generic addresses reach shared memory, local memory and kernel parameters, have
+separate addresses, as the windows of a GPU have. The numbers are this project's. None is an address of the host, so
+that arrays may also be at their host addresses (`Placement`).
 """
 
 from typing import NamedTuple
 
-ALIGNMENT = 256
-"""Alignment of an allocation in bytes, as for cudaMalloc."""
+from wmma_emu.ptx.pages import ALIGNMENT
 
-HEAP = 0x7F00_0000_0000
+OWN = 1 << 48
+"""The emulator's own addresses begin here, above those of processes.
+
+A process has addresses of at most 47 bits on x86-64 and 48 bits on AArch64, unless it asks for larger ones (Linux,
+Documentation/arch/x86/x86_64/5level-paging.rst and arch/arm64/memory.rst).
+"""
+
+HEAP = OWN + 0x7F00_0000_0000
 """Address of the heap's first byte, which is in a red zone."""
 
 WINDOW_BITS = 32
 """A window is 2**32 bytes wide, and aligned to its size."""
 
-WINDOWS = {"shared": 0x7E00_0000_0000, "local": 0x7D00_0000_0000, "param": 0x7C00_0000_0000}
+WINDOWS = {"shared": OWN + 0x7E00_0000_0000, "local": OWN + 0x7D00_0000_0000, "param": OWN + 0x7C00_0000_0000}
 """Generic address of the first byte of each space."""
 
-CODE = 0x7B00_0000_0000
+CODE = OWN + 0x7B00_0000_0000
 """Address of offset 0 of the code, at which no function begins. Code can be called, but neither read nor written."""
 
 BASES = {**WINDOWS, "const": HEAP}

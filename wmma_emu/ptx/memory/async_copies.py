@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from wmma_emu.ptx.definedness.undefined import Undefined, joined
 from wmma_emu.ptx.findings import Message, place_of
 from wmma_emu.ptx.memory.access import scatter
-from wmma_emu.ptx.memory.address_map import HEAP
 from wmma_emu.ptx.memory.loads_and_stores import LoadsAndStores
 from wmma_emu.ptx.memory.masks import narrowest, pick, wide
 from wmma_emu.ptx.memory.races.wave import Moment
@@ -102,7 +101,7 @@ class AsyncCopies:
             instruction, "shared", target, _WORD, size // _WORD, size, active, write=True, ordering="weak"
         )
         copy = self.begin(resolved, words, active, undefined=undefined)
-        copy.sources, copy.read = (source - np.uint64(HEAP)).view(np.int64), read
+        copy.sources, copy.read = memory.heap.placement.positions_of(source), read
 
     def begin(
         self, resolved: ResolvedAccess, words: Array, active: Active, *, by_barrier: bool = False,

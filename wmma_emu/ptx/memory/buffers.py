@@ -49,9 +49,20 @@ def require_mappable(array: object, name: str) -> NDArray[Any]:
 
 def spans_of(arrays: Iterable[NDArray[Any]]) -> list[tuple[int, int]]:
     """Return the ranges of host bytes that arrays cover, with arrays that overlap merged."""
+    return united((byte_bounds(array) for array in arrays if array.nbytes), 1)
+
+
+def united(ranges: Iterable[tuple[int, int]], overlap: int) -> list[tuple[int, int]]:
+    """Return ranges in order, with those merged that have at least ``overlap`` bytes in common; 0: those that touch.
+
+    Examples
+    --------
+    >>> united([(8, 12), (0, 8), (10, 16)], 1), united([(8, 12), (0, 8), (10, 16)], 0)
+    ([(0, 8), (8, 16)], [(0, 16)])
+    """
     spans: list[tuple[int, int]] = []
-    for lo, hi in sorted(byte_bounds(array) for array in arrays if array.nbytes):
-        if spans and lo < spans[-1][1]:
+    for lo, hi in sorted(ranges):
+        if spans and lo + overlap <= spans[-1][1]:
             spans[-1] = spans[-1][0], max(hi, spans[-1][1])
         else:
             spans.append((lo, hi))

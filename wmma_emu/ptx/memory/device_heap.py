@@ -32,8 +32,8 @@ class HeapBlock:
 
     Examples
     --------
-    >>> hex(HeapBlock(0x7F0000010000, 24, "kernel.cu:12").address)
-    '0x7f0000010000'
+    >>> hex(HeapBlock(0x17F0000010000, 24, "kernel.cu:12").address)
+    '0x17f0000010000'
     """
 
     address: int
@@ -58,11 +58,11 @@ class DeviceHeap:
     >>> heap.begin(0x20000)
     >>> first, second, none = (heap.allocate(size, "line 7") for size in (40, 20, 20))
     >>> hex(first), hex(second), none
-    ('0x7f0000020000', '0x7f0000020040', 0)
+    ('0x17f0000020000', '0x17f0000020040', 0)
     >>> heap.release(first, "line 9"), heap.release(first + 8, "line 9"), heap.find(first).freed
     (True, False, 'line 9')
     >>> heap.in_use()
-    [HeapBlock(address=139637976858688, bytes=20, allocated='line 7', freed='')]
+    [HeapBlock(address=421112953569344, bytes=20, allocated='line 7', freed='')]
     """
 
     capacity: int

@@ -30,7 +30,7 @@ def classify(addresses: Array, used: NDArray[np.bool_] | None) -> list[Part]:
 
     Examples
     --------
-    >>> part, = classify(np.full((1, 1, 1), 0x7E00_0000_0040, np.uint64), None)
+    >>> part, = classify(np.full((1, 1, 1), 0x1_7E00_0000_0040, np.uint64), None)
     >>> part.space, part.addresses.item(), part.mask is None
     ('shared', 64, True)
     """

@@ -13,18 +13,20 @@ from numpy.typing import NDArray
 from wmma_emu.errors import ArgumentValueError, WmmaEmuError
 from wmma_emu.ptx.definedness.empty_arrays import uninitialised_bits_of
 from wmma_emu.ptx.definedness.origins import Origins
-from wmma_emu.ptx.memory.address_map import ALIGNMENT, HEAP, Range, red_zone, round_up
+from wmma_emu.ptx.memory.address_map import HEAP, Range, red_zone, round_up
 from wmma_emu.ptx.memory.buffers import bytes_of, extent_of, require_mappable, spans_of
 from wmma_emu.ptx.memory.device_heap import DeviceHeap
 from wmma_emu.ptx.memory.footprint import DEFAULT_LIMIT, require_within
+from wmma_emu.ptx.memory.placement import HostAddresses, Placement
 from wmma_emu.ptx.memory.uninitialised import UninitialisedBits
 from wmma_emu.ptx.memory.variables import ModuleMemory
+from wmma_emu.ptx.pages import ALIGNMENT
 from wmma_emu.ptx.program.program import ModuleProgram, Symbol
 from wmma_emu.ptx.threads import Array
 
 
 class Mapped(NamedTuple):
-    """An array of the user, with its position in the heap.
+    """An array of the user, with its position in the heap and its address.
 
     ``pointee`` is the type that the array's pointer points to: "class", "plain" for scalars and CUDA's vectors, "" if
     it is not known.
@@ -35,6 +37,7 @@ class Mapped(NamedTuple):
     lo: int
     hi: int
     writeable: bool
+    address: int
     pointee: str = ""
 
 
@@ -50,7 +53,7 @@ def alignment_of(array: NDArray[Any]) -> int:
 
 
 class _Reservation(NamedTuple):
-    """Host bytes that overlapping arrays cover, and the position in the heap of the first byte."""
+    """Host addresses that overlapping arrays cover, and the position in the heap of the first."""
 
     host_lo: int
     host_hi: int
@@ -66,19 +69,26 @@ class GlobalMemory:
     begins and back when it ends. Without ``variables``, which keep their values from one launch to the next as on a
     GPU, the variables of the module are initialised again.
 
+    With the addresses of the ``host``, every array that is expected has its host address instead. Its red zones
+    are then the bytes between it and other arrays, none if they touch. Variables keep the emulator's addresses.
+
     Examples
     --------
     >>> module = ModuleProgram({}, "sm_80", "8.0", b"", b"", (), (), (), ())
     >>> heap, x = GlobalMemory(module), np.arange(6, dtype=np.int16)
     >>> hex(heap.map(x, "x")), hex(heap.map(x[2:], "tail"))
-    ('0x7f0000010000', '0x7f0000010004')
+    ('0x17f0000010000', '0x17f0000010004')
+    >>> heap = GlobalMemory(module, host=HostAddresses())
+    >>> heap.expect([x])
+    >>> heap.map(x[2:], "tail") - x.ctypes.data
+    4
     """
 
     def __init__(
         self, module: ModuleProgram, variables: ModuleMemory | None = None, *, limit: int = DEFAULT_LIMIT,
-        device_heap_bytes: int = 0,
+        device_heap_bytes: int = 0, host: HostAddresses | None = None,
     ) -> None:  # fmt: skip
-        self.limit = limit
+        self.limit, self.placement, self._host = limit, Placement(), host
         self.variables = ModuleMemory(module) if variables is None else variables
         self.mapped: list[Mapped] = []
         self.written: set[int] = set()
@@ -120,7 +130,13 @@ class GlobalMemory:
         >>> high - low, (rest - low) % 256, rest - low > 256
         (10, 30, True)
         """
-        self._expected += spans_of(arrays)
+        if self._host is None:
+            self._expected += spans_of(arrays)
+            return
+        for lo, hi in self._host.spans(arrays):
+            require_within(self.limit, self.bytes_used + hi - lo, "the arrays of the launch")
+            position = self._reserve(hi - lo, lo % ALIGNMENT)
+            self.placement.place(lo, hi, position)
 
     def map(self, array: object, name: str, pointee: str = "") -> int:
         """Map an array's bytes and return their address; ``pointee`` is as in `Mapped`."""
@@ -128,10 +144,18 @@ class GlobalMemory:
             raise WmmaEmuError(f"{name} is mapped after the launch began; map all arrays first")
         data = require_mappable(array, name)
         position = self._position(data, name) if data.nbytes else self._reserve(0)
-        self.mapped.append(Mapped(name, data, position, position + data.nbytes, bool(data.flags.writeable), pointee))
-        return HEAP + position
+        address = self.placement.address_at(position)
+        if self._host is not None and not data.nbytes:
+            address, _ = self._host.bounds(data)
+        writeable = bool(data.flags.writeable)
+        self.mapped.append(Mapped(name, data, position, position + data.nbytes, writeable, address, pointee))
+        return address
 
     def _position(self, data: NDArray[Any], name: str) -> int:
+        if self._host is not None:
+            placed = self.placement.position_of(self._host.bounds(data)[0])
+            if placed >= 0:
+                return placed
         lo, hi = byte_bounds(data)
         for known in self._reservations:
             if known.host_lo <= lo and hi <= known.host_hi:
@@ -153,7 +177,7 @@ class GlobalMemory:
     def _reserve(self, size: int, offset: int = 0) -> int:
         position = self._end + offset
         self.bytes_used += size
-        self._end = round_up(position + size) + red_zone(size)
+        self._end = round_up(position + size) + (red_zone(size) if self._host is None else ALIGNMENT)
         return position
 
     def address_of(self, symbol: Symbol) -> int:
@@ -201,12 +225,15 @@ class GlobalMemory:
         """Return the ranges that may be accessed: the arrays, united where they overlap or are adjacent."""
         pieces = sorted((m for m in self.mapped if m.hi > m.lo), key=lambda m: m.lo)
         edges = sorted({edge for m in pieces for edge in (m.lo, m.hi)})
-        ranges = self.variables.ranges()
+        ranges, over, begun = self.variables.ranges(), list[Mapped](), 0
         if self.device_heap is not None:
             start = self.device_heap.start
             ranges.append(Range(start, start + self.device_heap.span, start, True, "the device heap"))
         for lo, hi in pairwise(edges):
-            over = [m for m in pieces if m.lo <= lo and hi <= m.hi]
+            over = [m for m in over if m.hi > lo]
+            while begun < len(pieces) and pieces[begun].lo <= lo:
+                over.append(pieces[begun])
+                begun += 1
             if not over:
                 continue
             # Bytes that a writeable array covers may be written, whatever else covers them.
@@ -221,6 +248,11 @@ class GlobalMemory:
     def range_at(self, position: int) -> int:
         """Return the index of the last range that begins at or before a position; -1 if there is none."""
         return bisect_right(self._starts, position) - 1
+
+    def ranges_at(self, positions: NDArray[np.int64]) -> list[int]:
+        """Return the indices, in order, of the ranges that some positions are in or after."""
+        found = np.unique(np.searchsorted(self._starts, positions, side="right") - 1)
+        return [i for i in found.tolist() if i >= 0]
 
     def covers(self, position: int, size: int, write: bool) -> str:
         """Return the fault of one access: "" (none), "out of bounds" or "read-only"."""
@@ -276,11 +308,12 @@ class GlobalMemory:
         if self.device_heap is not None:
             self.variables.device_heap = self.device_heap.copy_back(self._built)
         self.keep_uninitialised()
-        for i in self.written:
-            lo, hi = self.ranges[i].lo, self.ranges[i].hi
-            for m in self.mapped:
-                if m.writeable and m.lo < hi and lo < m.hi:
-                    a, b = max(lo, m.lo), min(hi, m.hi)
+        for m in self.mapped:
+            if not m.writeable or m.hi == m.lo:
+                continue
+            for i in range(self.range_at(m.lo), self.range_at(m.hi - 1) + 1):
+                if i in self.written:
+                    a, b = max(self.ranges[i].lo, m.lo), min(self.ranges[i].hi, m.hi)
                     bytes_of(m.array)[a - m.lo : b - m.lo] = self._built[a:b]
         self.written.clear()
 

@@ -139,8 +139,12 @@ class Reporter:
     def origin(self, number: int) -> Message:
         """Describe the origin of undefined bits."""
         registers = self._program.registers
+
+        def location(space: str, at: int, size: int) -> MemoryLocation:
+            return self.location(space, self._heap.placement.address_at(at) if space == "global" else at, size)
+
         return self._heap.origins.describe(
-            number, lambda i: registers[i].name if i < len(registers) else "the carry flag", self.location
+            number, lambda i: registers[i].name if i < len(registers) else "the carry flag", location
         )
 
     def location(self, space: str, address: int, size: int) -> MemoryLocation:

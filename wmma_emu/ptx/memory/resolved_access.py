@@ -75,6 +75,11 @@ class ResolvedAccess(NamedTuple):
         return self.access.unit
 
     @property
+    def numbers(self) -> Array:
+        """Numbers that identify the bytes in few bits: positions in the heap, or addresses in another space."""
+        return self.where.positions.view(np.uint64) if self.space == "global" else self.access.addresses
+
+    @property
     def mask(self) -> NDArray[np.bool_] | None:
         """The threads that take part, None for all."""
         return self.access.mask

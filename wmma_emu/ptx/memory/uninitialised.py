@@ -59,7 +59,7 @@ class UninitialisedBits:
         first, last = spans(lost)
         step = np.arange(0, count * size, size, dtype=np.int64).reshape(-1, *(1,) * positions.ndim)
         origin = self._origins.of_bytes(
-            access.instruction, self._space, access.addresses + step.astype(np.uint64), last, first, lost == every,
+            access.instruction, self._space, resolved.numbers + step.astype(np.uint64), last, first, lost == every,
             self._padding_class(positions + step, size, lost == every),
         )  # fmt: skip
         if self._from is not None:

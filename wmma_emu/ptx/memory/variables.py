@@ -7,8 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.errors import UnknownNameError
-from wmma_emu.ptx.memory.address_map import ALIGNMENT, BASES, CODE, HEAP, Range, round_up
+from wmma_emu.ptx.memory.address_map import BASES, CODE, HEAP, Range, round_up
 from wmma_emu.ptx.memory.device_heap import DeviceHeap
+from wmma_emu.ptx.pages import ALIGNMENT
 from wmma_emu.ptx.program.program import ModuleProgram, Symbol
 
 
@@ -17,8 +18,8 @@ class ModuleMemory:
 
     As on a GPU, a value that a kernel writes to a ``.global`` variable is kept for the next launch of the same module:
     pass one object to the `GlobalMemory` of each launch. A pointer to an array of the user becomes invalid if it is
-    kept in a variable, since the next launch has other arrays at its addresses. Each variable begins at a multiple of
-    256 bytes, with at least 256 bytes of red zone before the next.
+    kept in a variable, since the next launch has other arrays at its addresses, unless these are the host's. Each
+    variable begins at a multiple of 256 bytes, with at least 256 bytes of red zone before the next.
 
     Examples
     --------

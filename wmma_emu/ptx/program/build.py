@@ -28,6 +28,9 @@ from wmma_emu.ptx.syntax.tree import FunctionText, ModuleText
 _MOST_PARAMETER_BYTES = 32764
 """The limit of PTX ISA 9.1, Kernel Function Parameters."""
 
+_LARGE_PARAMETERS, _MOST_BYTES_BEFORE = (8, 1), 4352
+"""The version of PTX that introduced it, and the limit before, as ptxas 13.0 states both."""
+
 _MOST_REPEATED = 2**20
 """The most instructions of functions, counted once for each kernel that calls them: without a limit, source with many
 kernels and a large function would take quadratic time."""
@@ -140,7 +143,7 @@ def _link(
 ) -> tuple[Linker, Callee, tuple[Parameter, ...]]:
     linker = Linker(names, tree.files, dynamic_offset, has_frames)
     root = linker.callee(function)
-    parameters = _parameters(linker, root)
+    parameters = _parameters(linker, root, tree.version)
     linker.read(root)
     read = 0
     while read < len(linker.bodies):
@@ -158,7 +161,7 @@ def _refused_recursion(function: FunctionText) -> Missing:
     return Missing(".func", function.line, reason + "declare its parameters and results .param")
 
 
-def _parameters(linker: Linker, root: Callee) -> tuple[Parameter, ...]:
+def _parameters(linker: Linker, root: Callee, version: str) -> tuple[Parameter, ...]:
     found, offset = [], 0
     for variable in root.function.parameters:
         require_complete(linker.module.lines, variable)
@@ -175,6 +178,12 @@ def _parameters(linker: Linker, root: Callee) -> tuple[Parameter, ...]:
             raise fault(
                 linker.module.lines, variable, f"the parameters up to {short_name(variable.name)} take {offset} bytes; "
                 f"a kernel has at most {_MOST_PARAMETER_BYTES} bytes of parameters"
+            )  # fmt: skip
+        if offset > _MOST_BYTES_BEFORE and tuple(map(int, version.split("."))) < _LARGE_PARAMETERS:
+            raise fault(
+                linker.module.lines, variable, f"the parameters up to {short_name(variable.name)} take {offset} bytes; "
+                f"in .version {version} a kernel has at most {_MOST_BYTES_BEFORE} bytes of parameters, and "
+                f"{_MOST_PARAMETER_BYTES} from .version {'.'.join(map(str, _LARGE_PARAMETERS))}"
             )  # fmt: skip
     return tuple(found)
 

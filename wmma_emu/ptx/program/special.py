@@ -51,8 +51,8 @@ def workspace_registers(address: int) -> dict[str, int]:
 
     Examples
     --------
-    >>> {name: hex(value) for name, value in workspace_registers(0x7F0000010000).items()}
-    {'envreg1': '0x7f00', 'envreg2': '0x10000'}
+    >>> {name: hex(value) for name, value in workspace_registers(0x17F0000010000).items()}
+    {'envreg1': '0x17f00', 'envreg2': '0x10000'}
     """
     return {_UPPER: address >> 32, _LOWER: address & 0xFFFFFFFF}
 

@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: MIT
 """Races on global memory: one region for each range of the heap that a launch may write, through all its waves."""
 
-from collections.abc import Callable
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.ptx.causality import CausalityOrder
 from wmma_emu.ptx.memory.access_messages import location_in_heap
-from wmma_emu.ptx.memory.address_map import HEAP
+from wmma_emu.ptx.memory.address_map import Range
 from wmma_emu.ptx.memory.footprint import require_within
 from wmma_emu.ptx.memory.heap import GlobalMemory
 from wmma_emu.ptx.memory.races.locks import Locks
@@ -37,10 +39,45 @@ def ranges_written(heap: GlobalMemory, parameters: bytes, written: Written) -> f
     size = len(heap.buffer)
     if written.anything:
         return frozenset(range(len(heap.ranges)))
-    addresses = [int.from_bytes(parameters[x : x + 8], "little") - HEAP for x in written.parameters]
-    positions = [x for x in addresses if 0 <= x < size]
+    addresses = [int.from_bytes(parameters[x : x + 8], "little") for x in written.parameters]
+    positions = [x for address in addresses if 0 <= (x := heap.placement.position_of(address)) < size]
     positions += [heap.variables.position_at("global", x) for x in written.variables]
     return frozenset(found for x in positions if (found := heap.range_at(x)) >= 0)
+
+
+class _Group(NamedTuple):
+    """The first position of some ranges, and the end."""
+
+    lo: int
+    hi: int
+
+
+_FEW_RANGES = 32
+"""The number of ranges up to which each has its own region; the time of an access grows with the regions in it."""
+
+_NEAR = 1 << 10
+"""The bytes between ranges of one region: more than between arrays at host addresses, less than a red zone."""
+
+
+def _groups_of(ranges: Sequence[Range]) -> list[_Group]:
+    """Return the group of each range: the range itself, or, of many ranges, also those next to it.
+
+    Examples
+    --------
+    >>> [(x.lo, x.hi) for x in _groups_of([Range(k * 512, k * 512 + 8, 0, True, "") for k in range(40)])[:2]]
+    [(0, 19976), (0, 19976)]
+    """
+    groups = [_Group(r.lo, r.hi) for r in ranges]
+    if len(groups) <= _FEW_RANGES:
+        return groups
+    merged: list[_Group] = []
+    for group in groups:
+        if merged and group.lo - merged[-1].hi < _NEAR:
+            merged[-1] = merged[-1]._replace(hi=group.hi)
+        else:
+            merged.append(group)
+    ends = [x.hi for x in merged]
+    return [merged[bisect_left(ends, group.hi)] for group in groups]
 
 
 class LaunchRaces:
@@ -63,9 +100,11 @@ class LaunchRaces:
         if suspects is not None:
             suspects.check_time = check_time
         self._heap, self._order, self.polls, self.locks, self.check_time = heap, order, polls, locks, check_time
-        ranges = range(len(heap.ranges) if len(heap.buffer) else 0)
-        self.watched = frozenset(ranges) if watched is None else watched
-        self._regions: dict[int, tuple[Region, Sides]] = {}
+        ranges = heap.ranges if len(heap.buffer) else []
+        self._groups = _groups_of(ranges)
+        needed = {self._groups[i] for i in (range(len(ranges)) if watched is None else watched)}
+        self.watched = frozenset(i for i, group in enumerate(self._groups) if group in needed)
+        self._regions: dict[_Group, tuple[Region, Sides]] = {}
 
     def end_wave(self) -> None:
         """Record logged reads, since other blocks follow."""
@@ -88,40 +127,42 @@ class LaunchRaces:
         """
         if found >= 0:
             if found in self.watched:
-                return [(*self._region(found, reporter, threads), access)]
+                return [(*self._region(self._groups[found], reporter, threads), access)]
             if write and (access.mask is None or access.mask.any()):
                 raise UnwatchedWriteError(frozenset((found,)))
             return []
         parts, lost = [], set[int]()
         used = np.ones((1, 1, 1), np.bool_) if access.mask is None else access.mask
-        for i in range(len(self._heap.ranges)) if write else sorted(self.watched):
-            r = self._heap.ranges[i]
-            mask: NDArray[np.bool_] = (access.positions >= r.lo) & (access.positions < r.hi) & used
+        groups = {self._groups[i]: i for i in self._heap.ranges_at(access.positions)}
+        for group, i in groups.items():
+            if not write and i not in self.watched:
+                continue
+            mask: NDArray[np.bool_] = (access.positions >= group.lo) & (access.positions < group.hi) & used
             if not mask.any():
                 continue
             if i in self.watched:
-                positions = np.where(mask, access.positions, r.lo & -32)
-                parts.append((*self._region(i, reporter, threads), access._replace(positions=positions, mask=mask)))
+                positions = np.where(mask, access.positions, group.lo & -32)
+                parts.append((*self._region(group, reporter, threads), access._replace(positions=positions, mask=mask)))
             else:
                 lost.add(i)
         if lost:
             raise UnwatchedWriteError(frozenset(lost))
         return parts
 
-    def _region(self, i: int, reporter: Reporter, threads: Threads) -> tuple[Region, Sides]:
-        """Return the region of a range, and the accesses to it."""
-        if i not in self._regions:
-            r = self._heap.ranges[i]
+    def _region(self, group: _Group, reporter: Reporter, threads: Threads) -> tuple[Region, Sides]:
+        """Return the region of a group of ranges, and the accesses to it."""
+        if group not in self._regions:
+            size = group.hi - group.lo
             region = Region(
-                r.lo, r.hi - r.lo, self._order, lambda race, active: None, is_of_block=False, check_time=self.check_time
+                group.lo, size, self._order, lambda race, active: None, is_of_block=False, check_time=self.check_time
             )
-            self._regions[i] = region, Sides()
-        region, sides = self._regions[i]
+            self._regions[group] = region, Sides()
+        region, sides = self._regions[group]
         if region.wave is not threads:
             region.wave = threads
             region.report = RaceReports(
                 self._order, reporter, threads, sides,
-                lambda address, size: location_in_heap(self._heap, address, size), lambda x: HEAP + x,
+                lambda address, size: location_in_heap(self._heap, address, size), self._heap.placement.address_at,
                 lambda: self._heap.buffer, raced=self.raced,
             )  # fmt: skip
         return region, sides

@@ -161,7 +161,7 @@ class Suspects:
         index, byte = found.at
         lost.reshape(-1, access.size)[index[known], byte[known]] = 0xFF
         bits: Array = np.moveaxis(lost.view(f"u{resolved.size}"), -1, 0)
-        origin = origins.of_race(access.instruction, resolved.space, access.addresses)
+        origin = origins.of_race(access.instruction, resolved.space, resolved.numbers)
         return Undefined(bits, np.broadcast_to(origin, bits.shape))
 
     def use(self, instruction: PtxInstruction, origins: Origins, found: Array) -> None:
