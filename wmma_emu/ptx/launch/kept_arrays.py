@@ -15,6 +15,7 @@ from wmma_emu.ptx.launch.structs import Struct
 from wmma_emu.ptx.memory.address_map import ALIGNMENT
 from wmma_emu.ptx.memory.buffers import spans_of
 from wmma_emu.ptx.memory.heap import alignment_of
+from wmma_emu.ptx.textures.objects import Surface, Texture, moved
 
 
 class _CopiedRange(NamedTuple):
@@ -71,6 +72,8 @@ def _copied(value: Any, pieces: Sequence[_CopiedRange]) -> Any:
         return Struct(*(_copied(x, pieces) for x in value.fields))
     if isinstance(value, Raw):
         return Raw(_moved(value.array, pieces))
+    if isinstance(value, Texture | Surface):
+        return moved(value, lambda array: _moved(array, pieces))
     return _moved(value, pieces) if isinstance(value, np.ndarray) else value
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from wmma_emu.errors import ArgumentError, shorten
 from wmma_emu.ptx.launch.memory_of_arrays import Raw, memory_of
 from wmma_emu.ptx.memory.address_map import round_up
+from wmma_emu.ptx.textures.objects import Surface, Texture, TextureObject
 
 _POINTER_BYTES = 8
 
@@ -18,9 +19,9 @@ class Struct:
 
     Parameters
     ----------
-    *fields : array, `raw` array, NumPy scalar, None, or Struct
-        The fields in order. An array becomes a pointer to it, None a null pointer; a scalar (``np.int32(3)``,
-        ``np.float16(1)``) keeps its type. Each field is aligned to its own size, as in C++; for structs with
+    *fields : array, `raw` array, NumPy scalar, `texture`, `surface`, None, or Struct
+        The fields in order. An array becomes a pointer to it, None a null pointer, a texture its handle; a scalar
+        (``np.int32(3)``, ``np.float16(1)``) keeps its type. Each field is aligned to its own size, as in C++; for structs with
         ``alignas`` or bit fields, pass the bytes of the whole struct instead.
 
     Examples
@@ -32,7 +33,7 @@ class Struct:
 
     def __init__(self, *fields: Any) -> None:
         for i, field in enumerate(fields):
-            if not (field is None or isinstance(field, np.ndarray | Raw | np.generic | Struct)):
+            if not (_is_eight_bytes(field) or isinstance(field, np.generic | Struct)):
                 raise ArgumentError(
                     f"field {i} of a struct is {shorten(field)}; fields are arrays, None, and scalars with a type, "
                     "such as np.int32(4)"
@@ -68,14 +69,14 @@ class Struct:
             found += field.readable if isinstance(field, Struct) else [field] if isinstance(field, np.ndarray) else []
         return tuple(found)
 
-    def pack(self, address: Callable[[np.ndarray[Any, Any] | Raw], int]) -> bytes:
+    def pack(self, address: Callable[[np.ndarray[Any, Any] | Raw | TextureObject], int]) -> bytes:
         """Return the bytes of the struct; ``address`` maps an array to its address."""
         out = bytearray()
         for field in self.fields:
             out += bytes(round_up(len(out), _alignment(field)) - len(out))
             if isinstance(field, Struct):
                 out += field.pack(address)
-            elif field is None or isinstance(field, np.ndarray | Raw):
+            elif _is_eight_bytes(field):
                 out += (0 if field is None else address(field)).to_bytes(_POINTER_BYTES, "little")
             else:
                 out += field.tobytes()
@@ -86,14 +87,28 @@ def arrays_of(value: Any) -> tuple[np.ndarray[Any, Any], ...]:
     """Return the arrays that a kernel's argument, or a field of a struct, points to."""
     if isinstance(value, Struct):
         return value.arrays
+    if isinstance(value, Texture | Surface):
+        return (value.array,)
     return (memory_of(value)[0],) if isinstance(value, np.ndarray | Raw) else ()
 
 
+def objects_in(value: Any) -> tuple[TextureObject, ...]:
+    """Return the textures and surfaces that are an argument, or fields of a struct."""
+    if isinstance(value, Struct):
+        return tuple(x for field in value.fields for x in objects_in(field))
+    return (value,) if isinstance(value, Texture | Surface) else ()
+
+
+def _is_eight_bytes(field: Any) -> bool:
+    """Return whether a field is a pointer or a handle."""
+    return field is None or isinstance(field, np.ndarray | Raw | Texture | Surface)
+
+
 def _size(field: Any) -> int:
-    return _POINTER_BYTES if field is None or isinstance(field, np.ndarray | Raw) else int(field.nbytes)
+    return _POINTER_BYTES if _is_eight_bytes(field) else int(field.nbytes)
 
 
 def _alignment(field: Any) -> int:
     if isinstance(field, Struct):
         return field.alignment
-    return _POINTER_BYTES if field is None or isinstance(field, np.ndarray | Raw) else int(field.dtype.alignment)
+    return _POINTER_BYTES if _is_eight_bytes(field) else int(field.dtype.alignment)

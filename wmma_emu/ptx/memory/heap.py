@@ -19,6 +19,7 @@ from wmma_emu.ptx.memory.footprint import DEFAULT_LIMIT, require_within
 from wmma_emu.ptx.memory.uninitialised import UninitialisedBits
 from wmma_emu.ptx.memory.variables import ModuleMemory
 from wmma_emu.ptx.program.program import ModuleProgram, Symbol
+from wmma_emu.ptx.textures.objects import MappedObject, TextureObject
 from wmma_emu.ptx.threads import Array
 
 
@@ -63,7 +64,7 @@ class GlobalMemory:
     from a multiple of 256 bytes is its offset in its buffer. Arrays that overlap keep their relative positions; bytes
     that belong to several arrays may be accessed through any of their pointers. The bytes are copied in when the launch
     begins and back when it ends. Without ``variables``, which keep their values from one launch to the next as on a
-    GPU, the variables of the module are initialised again.
+    GPU, the variables of the module are initialised again. ``objects`` are the textures and surfaces by their handles.
 
     Examples
     --------
@@ -88,6 +89,7 @@ class GlobalMemory:
         self.ranges: list[Range] = []
         self.origins = Origins()
         self.workspace = 0
+        self.objects: dict[int, MappedObject[Any]] = {}
         self._uninitialised: UninitialisedBits | None = None
         self.follows_writes = True
         self._views: dict[int, NDArray[Any]] = {}
@@ -116,6 +118,11 @@ class GlobalMemory:
         position = self._position(data, name) if data.nbytes else self._reserve(0)
         self.mapped.append(Mapped(name, data, position, position + data.nbytes, bool(data.flags.writeable), pointee))
         return HEAP + position
+
+    def map_object(self, value: TextureObject, name: str) -> int:
+        """Map the array of a texture or a surface, and return the handle of the object."""
+        self.objects[value.handle] = MappedObject(value, self.map(value.array, name))
+        return value.handle
 
     def _position(self, data: NDArray[Any], name: str) -> int:
         lo, hi = byte_bounds(data)

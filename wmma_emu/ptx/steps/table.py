@@ -7,7 +7,10 @@ from wmma_emu.ptx.steps import (
     matrix_moves,
     memory_steps,
     mma_steps,
+    object_queries,
     shuffles,
+    surface_steps,
+    texture_steps,
     votes,
     wgmma_steps,
     wmma_steps,
@@ -18,7 +21,8 @@ from wmma_emu.ptx.steps.values import VALUE_STEPS
 __all__ = ["MACHINE_STEPS", "NOTHING", "VALUE_STEPS"]
 
 _MODULES = (
-    memory_steps, atomics, async_copies, shuffles, votes, matrix_moves, wmma_steps, mma_steps, wgmma_steps
+    memory_steps, atomics, async_copies, shuffles, votes, matrix_moves, wmma_steps, mma_steps, wgmma_steps,
+    texture_steps, surface_steps, object_queries,
 )  # fmt: skip
 
 MACHINE_STEPS: dict[str, MachineStep] = {

@@ -37,8 +37,9 @@ def ranges_written(heap: GlobalMemory, parameters: bytes, written: Written) -> f
     size = len(heap.buffer)
     if written.anything:
         return frozenset(range(len(heap.ranges)))
-    addresses = [int.from_bytes(parameters[x : x + 8], "little") - HEAP for x in written.parameters]
-    positions = [x for x in addresses if 0 <= x < size]
+    words = [int.from_bytes(parameters[x : x + 8], "little") for x in written.parameters]
+    addresses = [heap.objects[x].address if x in heap.objects else x for x in words]
+    positions = [x - HEAP for x in addresses if 0 <= x - HEAP < size]
     positions += [heap.variables.position_at("global", x) for x in written.variables]
     return frozenset(found for x in positions if (found := heap.range_at(x)) >= 0)
 
