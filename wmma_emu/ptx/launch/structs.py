@@ -21,8 +21,8 @@ class Struct:
     ----------
     *fields : array, `raw` array, NumPy scalar, `texture`, `surface`, None, or Struct
         The fields in order. An array becomes a pointer to it, None a null pointer, a texture its handle; a scalar
-        (``np.int32(3)``, ``np.float16(1)``) keeps its type. Each field is aligned to its own size, as in C++; for structs with
-        ``alignas`` or bit fields, pass the bytes of the whole struct instead.
+        (``np.int32(3)``, ``np.float16(1)``) keeps its type. Each field is aligned to its own size, as in C++; for
+        structs with ``alignas`` or bit fields, pass the bytes of the whole struct instead.
 
     Examples
     --------
