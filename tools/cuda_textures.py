@@ -168,7 +168,7 @@ class TextureDevice(Device):
 
 
 SINGLE = frozenset(("write2d_clamp", "write2d_zero", "formatted", "add2d"))
-"""The kernels of which one thread does all of the work."""
+"""The kernels whose first thread does all of the work."""
 
 
 def _described(texture: Texture) -> _TextureDescriptor:

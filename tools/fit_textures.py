@@ -35,7 +35,7 @@ POSITIONS: dict[str, Callable[[Doubles], Doubles]] = {
     "truncated": np.floor,
     "upwards": np.ceil,
 }
-"""How a position in units of a step becomes a whole number."""
+"""Roundings of a position, in units of a step, to a whole number."""
 
 
 def _f32(x: Doubles, rounding: str = "RNE") -> Doubles:
@@ -62,7 +62,7 @@ SUMS: dict[str, tuple[Callable[[Doubles, Doubles, Doubles], Doubles], str]] = {
     "once to nearest": (_unrounded, "RNE"), "once truncated": (_unrounded, "RZ"), "f32 lerp": (_lerp, "RNE"),
     "f32 fma": (_fma, "RNE"), "two f32 products": (_two_products, "RNE"),
 }  # fmt: skip
-"""How two neighbours are joined along one axis, and how the result is rounded."""
+"""Ways to join two neighbours along one axis, each with the rounding of the result."""
 
 ORDERS = ("x first", "x last")
 BITS = (8, 9, 10, 16)

@@ -4,7 +4,7 @@
     python -m tools.record_textures sm90_textures.npz            # on a GPU: record, then compare
     python -m tools.record_textures sm90_textures.npz --check    # anywhere: compare the recording
 
-Kernels are those of tests/ptx/textures/texts, compiled by the driver; textures and coordinates are drawn by
+The driver compiles the kernels, the PTX of `tools.texture_cases.KERNELS`; textures and coordinates are drawn by
 `tools.texture_cases`. Every case names the fact of `wmma_emu.ptx.textures.facts` that it settles; the table at the end
 says for each fact how many results differ. The exit status is 1 if any does. A case that the emulator refuses, such as
 a formatted store to bytes, is recorded and counted apart.
@@ -113,7 +113,7 @@ def _coordinate(word: np.uint32) -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("file", type=Path, help="npz file to write, or to compare; sources.json beside it is updated")
+    parser.add_argument("file", type=Path, help="npz file to write, or to compare; sources.json in its folder changes")
     parser.add_argument("--check", action="store_true", help="compare the recording with the emulator, without a GPU")
     given = parser.parse_args(arguments)
     if not given.check:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tools.recording_inputs import random_words
 from wmma_emu import ptx
 
-KERNELS = Path(__file__).parents[1] / "tests/ptx/textures/texts/fetches.ptx"
+KERNELS = Path(__file__).parents[1] / "tests/ptx/textures/data/fetches.ptx"  # compiled from fetches.cu
 
 Array = NDArray[Any]
 Words = NDArray[np.uint32]
@@ -37,7 +37,7 @@ class TextureCase:
     kind : {"texture", "surface", "written"}
         "written": the array that the kernel leaves is recorded.
     every : int
-        Only so many results are stored: every one, every second ...
+        The stored results: 1 for every one, 2 for every second, and so on.
     """
 
     name: str
@@ -126,7 +126,7 @@ def _points() -> Iterator[TextureCase]:
     array = np.arange(1, 9, dtype=np.float32)
     for mode in ("clamp", "border", "wrap", "mirror"):
         yield TextureCase(
-            f"numbers that are no coordinates, {mode}", "nearest", "tex1d_f", array, special,
+            f"special numbers, {mode}", "nearest", "tex1d_f", array, special,
             options={"coordinates": "normalised", "address": mode},
         )  # fmt: skip
 

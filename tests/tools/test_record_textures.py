@@ -64,7 +64,7 @@ def test_the_structures_of_the_driver_have_the_sizes_of_its_header():
     assert sorted(SIZES.values()) == [40, 104, 144, 200]
 
 
-def test_coordinates_of_points_lie_on_both_sides_of_an_edge():
+def test_coordinates_of_points_are_below_and_above_an_edge():
     (case,) = (x for x in cases() if x.name == "nearest texel of 4")
     x = case.x.view(np.float32)
     assert {float(np.nextafter(np.float32(2), np.float32(y))) for y in (0, 3)} <= set(x.tolist())

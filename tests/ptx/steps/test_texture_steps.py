@@ -176,7 +176,7 @@ def test_linear_memory_is_read_by_integers_only():
     assert "only tex1Dfetch reads" in finding.message
 
 
-def test_a_texel_that_nobody_wrote_is_uninitialised_where_it_is_used():
+def test_a_texel_that_was_never_written_is_uninitialised_where_it_is_used():
     array = we.ptx.empty(8, np.float32)
     array[:4] = 1
     body = f"cvt.rn.f32.u32 %f1, %r0;\ntex.1d.v4.f32.f32 {NAMES}, [%rd1, {{%f1}}];\n"

@@ -113,7 +113,7 @@ def test_integers_are_fractions_of_their_largest_number():
 def test_a_weighted_sum_is_rounded_once():
     one, tiny = np.array([1.0]), np.array([2.0**-60])
     half_ulp = np.array([1 + 2.0**-23])
-    # (1 + 1 + 2**-23) / 2 lies in the middle between two f32; a tiny part above decides
+    # (1 + 1 + 2**-23) / 2 is the middle of two f32; a tiny part above decides
     assert filtered([(np.array([128]), one), (np.array([128]), half_ulp)], 8, 1)[0] == 0x3F800000
     terms = [(np.array([128]), one), (np.array([127]), half_ulp), (np.array([1]), half_ulp), (np.array([1]), tiny)]
     assert filtered(terms, 8, 1)[0] == 0x3F800001
@@ -146,7 +146,7 @@ def test_only_exact_point_sampling_has_no_caveat():
     assert both == (FACTS["weights"].caveat, FACTS["fractions"].caveat)
 
 
-def test_nothing_is_said_to_be_measured_before_it_was():
+def test_no_fact_is_measured_before_a_recording():
     assert {x.status for x in FACTS.values()} <= {"documented", "inferred"}
     assert all(x.caveat for name, x in FACTS.items() if name in ("weights", "fractions", "scaled"))
 
@@ -154,7 +154,7 @@ def test_nothing_is_said_to_be_measured_before_it_was():
 @pytest.mark.parametrize(
     ("array", "options", "error", "why"),
     [
-        ([1.0], {}, ArgumentError, "of a NumPy array"),
+        ([1.0], {}, ArgumentError, "needs a NumPy array"),
         (np.zeros(4), {}, ArgumentError, "not float64; as in CUDA, wider elements are two channels"),
         (np.zeros((4, 3), np.uint8), {"channels": 3}, ArgumentValueError, "channels=3 is not 1, 2 or 4"),
         (np.zeros((4, 3), np.uint8), {"channels": 4}, ShapeError, r"shape \(4, 3\)"),

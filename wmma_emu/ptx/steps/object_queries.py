@@ -17,7 +17,7 @@ _SIZES = ("width", "height", "depth", "array_size")
 """The queries that are modelled, and exist for textures and surfaces."""
 
 _KINDS: dict[str, type[TextureObject] | None] = {"texref": Texture, "surfref": Surface, "samplerref": None}
-"""What ``istypep`` asks for; CUDA has no samplers apart from textures."""
+"""The classes that ``istypep`` asks for; CUDA has no samplers apart from textures."""
 
 
 def _query(instruction: PtxInstruction, context: CompileContext) -> Step:

@@ -12,10 +12,10 @@ Mask = NDArray[np.bool_]
 
 
 class SurfacePlace(NamedTuple):
-    """Where the accesses of threads lie.
+    """The positions of the accesses of threads.
 
-    ``position`` is the first byte of each in the array, a legal one in any case; ``inside`` marks the accesses that lie
-    in the surface, after clamping; ``aligned`` those that begin at a multiple of their size.
+    ``position`` is the first byte of each in the array, a legal one in any case; ``inside`` marks the accesses within
+    the surface, after clamping; ``aligned`` those that begin at a multiple of their size.
     """
 
     position: Indices

@@ -108,7 +108,7 @@ def _mirrored(index: Indices, size: int) -> Place:
 _ADDRESSED: dict[str, Callable[[Indices, int], Place]] = {
     "clamp": _clamped, "border": _bordered, "wrap": _wrapped, "mirror": _mirrored,
 }  # fmt: skip
-"""What each address mode does with an index."""
+"""The effect of each address mode on an index."""
 
 
 def _integers(whole: Doubles) -> Indices:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a fetch from a texture does, fact by fact, and how each is known."""
+"""The facts about fetches from textures, each with its evidence."""
 
 from dataclasses import dataclass
 

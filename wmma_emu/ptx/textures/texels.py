@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The array behind a texture or a surface: its texels, and the byte at which each lies."""
+"""The texels of a texture or a surface, and the byte of its array at which each begins."""
 
 from dataclasses import dataclass
 from math import prod
@@ -53,7 +53,7 @@ class Texels:
 
     @property
     def shown(self) -> str:
-        """The texels in words, for messages."""
+        """The texels as text, for messages."""
         size = " x ".join(map(str, self.extents))
         layers = "" if self.layers is None else f", {self.layers} layers"
         return f"{size} texels of {self.channels} {self.array.dtype}{layers}"
@@ -76,7 +76,7 @@ class Texels:
 def texels_of(array: object, channels: int | None, layers: bool, what: str) -> Texels:
     """Return an array as texels; ``what`` is "a texture" or "a surface"."""
     if not isinstance(array, np.ndarray) or is_masked(array):
-        raise ArgumentError(f"{what} is of a NumPy array, not {shorten(array)}")
+        raise ArgumentError(f"{what} needs a NumPy array, not {shorten(array)}")
     name = array.dtype.name
     if name not in _DTYPES or not array.dtype.isnative:
         raise ArgumentError(
@@ -97,8 +97,8 @@ def texels_of(array: object, channels: int | None, layers: bool, what: str) -> T
         raise ShapeError(f"{what} has {axes}, none of length 0; the array has shape {array.shape}")
     if not array.flags.c_contiguous:
         raise ArgumentValueError(
-            f"{what} is of a contiguous array; this one has strides {array.strides}: pass np.ascontiguousarray(x)"
+            f"{what} needs a contiguous array; this one has strides {array.strides}: pass np.ascontiguousarray(x)"
         )
     if not array.flags.aligned:
-        raise ArgumentValueError(f"{what} is of an aligned array; this one begins within an element: pass x.copy()")
+        raise ArgumentValueError(f"{what} needs an aligned array; this one begins within an element: pass x.copy()")
     return Texels(array, shape[::-1], channels or 1, count)
