@@ -70,8 +70,8 @@ def filtered(terms: list[tuple[Indices, Doubles]], weight_bits: int, divisor: in
     total = _sum_to_odd(products)
     if divisor == 1:
         return rounded(total * 2.0**-weight_bits)
-    # The dividend is an integer below 2**40, the divisor 2**k times at most 2**16 - 1. The distance of such a quotient to
-    # the middle of two f32 is 0, or at least 2**-41 of its size: rounding it to float64 first changes nothing.
+    # The dividend is an integer below 2**40, the divisor 2**k times at most 2**16 - 1. The distance of such a quotient
+    # to the middle of two f32 is 0, or at least 2**-41 of its size: rounding it to float64 first changes nothing.
     return rounded(total / (divisor << weight_bits))
 
 
