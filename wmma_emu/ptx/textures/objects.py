@@ -162,6 +162,7 @@ def texture(
 
     Examples
     --------
+    >>> import numpy as np
     >>> t = texture(np.zeros((8, 16, 4), np.uint8), channels=4, filter="linear", read="normalised")
     >>> t
     texture(16 x 8 texels of 4 uint8, linear, clamp, clamp, texels, read as normalised)
@@ -200,6 +201,7 @@ def surface(array: NDArray[Any], *, channels: int | None = None, layers: bool = 
 
     Examples
     --------
+    >>> import numpy as np
     >>> surface(np.zeros((8, 16), np.float32))
     surface(16 x 8 texels of 1 float32)
     """
