@@ -88,6 +88,7 @@ step "record atomics in PTX" 90 "$python" -m tools.record_ptx_atomics --out "$ou
     $(compare sm90_ptx_atomics.npz)
 step "record video in PTX" 90 "$python" -m tools.record_ptx_video --out "$out/sm90_ptx_video.npz" \
     $(compare sm90_ptx_video.npz)
+step "record textures" 60 "$python" -m tools.record_textures "$out/sm90_textures.npz"
 step "mma.h by NVRTC, layouts" 90 "$python" -m tools.record_wmma_layouts --compiler nvrtc \
     --out "$out/nvrtc_wmma_layouts.npz" --compare tests/data/sm90_wmma_layouts.npz
 step "mma.h by NVRTC, products" 240 "$python" -m tools.record_wmma_products --compiler nvrtc \

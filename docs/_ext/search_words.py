@@ -39,6 +39,9 @@ WORDS = {
         "explanation/fp8-on-hopper", "how-to/multiply-block-scaled-matrices",
         "how-to/quantise-to-block-scaled-formats",
     ),
+    "texture surface tex2d tex1dfetch surf2dwrite cudatextureobject sampler bilinear interpolation": (
+        "how-to/use-textures-and-surfaces",
+    ),
     "numba cuda cudasim simulator": ("how-to/test-a-kernel-without-a-gpu", "how-to/debug-a-kernel"),
     "numba jit engine speed": ("explanation/performance", "how-to/install"),
     "colab kaggle jupyter jupyterlite binder notebook hosted": ("lessons/index", "how-to/teach-with-notebooks"),

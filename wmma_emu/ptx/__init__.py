@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from wmma_emu.ptx.reports.frames import QuotedLine
     from wmma_emu.ptx.reports.plain import report_schema
     from wmma_emu.ptx.reports.sarif import sarif
+    from wmma_emu.ptx.textures.objects import Surface, Texture, surface, texture
 
 __all__ = [
     "CHECKS",
@@ -55,6 +56,8 @@ __all__ = [
     "Silenced",
     "Silencing",
     "Struct",
+    "Surface",
+    "Texture",
     "TritonModule",
     "TritonTensor",
     "empty",
@@ -62,6 +65,8 @@ __all__ = [
     "report_schema",
     "sarif",
     "silence",
+    "surface",
+    "texture",
 ]
 
 _HOMES = {
@@ -86,6 +91,7 @@ _HOMES = {
     "reports.frames": ("QuotedLine",),
     "reports.plain": ("report_schema",),
     "reports.sarif": ("sarif",),
+    "textures.objects": ("Surface", "Texture", "surface", "texture"),
 }
 """The module that defines each public name."""
 

@@ -22,7 +22,8 @@ from wmma_emu.ptx import Module, empty, raw
 from wmma_emu.ptx.launch.emulated_gpu import EmulatedGpu
 
 TEXTS = Path(__file__).parents[1] / "texts"
-POINTERS = Module((TEXTS / "pointers" / "nvcc_pointers.ptx").read_text(), arch="sm_80", addresses="host", findings="report")
+NVCC = (TEXTS / "pointers" / "nvcc_pointers.ptx").read_text()
+POINTERS = Module(NVCC, arch="sm_80", addresses="host", findings="report")
 NODE = np.dtype([("value", "<i4"), ("next", "<u8")], align=True)
 
 KEEP = entry(

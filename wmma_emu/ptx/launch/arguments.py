@@ -19,10 +19,12 @@ from wmma_emu.ptx.launch.structs import CTypes, Struct, arrays_of
 from wmma_emu.ptx.launch.typed_parameters import TypedParameter, kind_text
 from wmma_emu.ptx.memory.address_map import OWN
 from wmma_emu.ptx.program.program import KernelProgram, Parameter
+from wmma_emu.ptx.textures.objects import Surface, Texture, TextureObject
 from wmma_emu.ptx.widths import bits_of_type
 
-MapArray = Callable[["NDArray[Any] | Raw", str], int]
-"""Maps a user's array into the kernel's memory and returns its address; the string is the array's name in messages."""
+MapArray = Callable[["NDArray[Any] | Raw | TextureObject", str], int]
+"""Maps a user's array into the kernel's memory and returns its address, or the handle of a texture or a surface; the
+string is its name in messages."""
 
 
 class PointedArray(NamedTuple):
@@ -41,7 +43,7 @@ class Argument(NamedTuple):
 
     parameter: Parameter
     label: str
-    value: "bytes | NDArray[Any] | Raw | Struct"
+    value: "bytes | NDArray[Any] | Raw | Struct | TextureObject"
     shown: str = ""
 
     @property
@@ -118,6 +120,12 @@ def read_arguments(
     return out + [Argument(x, x.name, bytes(x.bytes)) for x in program.parameters[len(seen) :]]
 
 
+def object_arguments(objects: Collection[TextureObject]) -> list[Argument]:
+    """Return textures and surfaces that a kernel finds in memory as arguments for parameters without bytes."""
+    nowhere = Parameter("", "b64", 0, 8, 0)
+    return [Argument(nowhere, f"object {i} ({value!r})", value) for i, value in enumerate(objects)]
+
+
 def pack_parameters(program: KernelProgram, arguments: Sequence[Argument], map_array: MapArray) -> bytes:
     """Return the bytes of all parameters, after mapping every array."""
     out = bytearray(program.parameter_bytes)
@@ -126,11 +134,11 @@ def pack_parameters(program: KernelProgram, arguments: Sequence[Argument], map_a
         if isinstance(value, Struct):
             names = (x.name for x in argument.pointed)
             packed = value.pack(lambda array, names=names: map_array(array, next(names)))  # type: ignore[misc]
-        elif isinstance(value, np.ndarray | Raw):
+        elif isinstance(value, np.ndarray | Raw | Texture | Surface):
             packed = map_array(value, label).to_bytes(8, "little")
         else:
             packed = value
-        out[parameter.offset : parameter.offset + parameter.bytes] = packed
+        out[parameter.offset : parameter.offset + parameter.bytes] = packed[: parameter.bytes]
     return bytes(out)
 
 
@@ -156,11 +164,13 @@ def require_relocated(arguments: Sequence[Argument]) -> None:
             )
 
 
-def _read(target: TypedParameter, value: Any, label: str) -> "bytes | NDArray[Any] | Raw | Struct":
+def _read(target: TypedParameter, value: Any, label: str) -> "bytes | NDArray[Any] | Raw | Struct | TextureObject":
     if isinstance(value, np.ndarray) and value.ndim == 0 and not target.may_point:
         value = value[()]
     if isinstance(value, np.ndarray | Raw):
         return _pointer(target, value, label)
+    if isinstance(value, Texture | Surface):
+        return _object(target, value, label)
     if isinstance(value, CTypes):
         value = Struct(value)
     if target.is_struct or isinstance(value, Struct | bytes | bytearray):
@@ -187,6 +197,12 @@ def _pointer(target: TypedParameter, value: NDArray[Any] | Raw, label: str) -> N
         require_readable(value, label)
         if target.source is not None:
             require_type(value, target.source, label)
+    return value
+
+
+def _object(target: TypedParameter, value: TextureObject, label: str) -> TextureObject:
+    if not target.may_be_handle:
+        raise ArgumentError(f"{label} is {target.legal()}, not {shorten(value)}: objects are passed as 64-bit integers")
     return value
 
 

@@ -17,6 +17,7 @@ from wmma_emu.ptx.memory.buffers import spans_of
 from wmma_emu.ptx.memory.heap import alignment_of
 from wmma_emu.ptx.memory.placement import MovedBytes
 from wmma_emu.ptx.pages import ALIGNMENT
+from wmma_emu.ptx.textures.objects import Surface, Texture, moved
 
 
 class _CopiedRange(NamedTuple):
@@ -87,6 +88,8 @@ def _copied(value: Any, pieces: Sequence[_CopiedRange]) -> Any:
         return value.with_arrays(lambda array: _copied(array, pieces))
     if isinstance(value, Raw):
         return Raw(_moved(value.array, pieces))
+    if isinstance(value, Texture | Surface):
+        return moved(value, lambda array: _moved(array, pieces))
     return _moved(value, pieces) if isinstance(value, np.ndarray) else value
 
 

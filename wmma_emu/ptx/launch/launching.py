@@ -11,7 +11,7 @@ from typing import Any
 from wmma_emu.errors import KernelFindingsError, KernelFindingsWarning, LaunchLimitError
 from wmma_emu.ptx.findings import CHECKS, KINDS, Sighting, merged
 from wmma_emu.ptx.launch.actions import Actions
-from wmma_emu.ptx.launch.arguments import Argument, LaunchArguments
+from wmma_emu.ptx.launch.arguments import Argument, LaunchArguments, object_arguments
 from wmma_emu.ptx.launch.barrier_trials import MOST_TRIALS, make_trial
 from wmma_emu.ptx.launch.calls import echo, errors_at_the_caller, uninterrupted
 from wmma_emu.ptx.launch.explaining import explain_sighting
@@ -25,6 +25,8 @@ from wmma_emu.ptx.launch.runner import Runner
 from wmma_emu.ptx.launch.schedules import Run, require_same_results
 from wmma_emu.ptx.launch.silenced_lines import apply_launch_silences, require_lines
 from wmma_emu.ptx.launch.silences import SilenceOutcome, silenced_findings
+from wmma_emu.ptx.launch.structs import arrays_of
+from wmma_emu.ptx.launch.texture_caveats import caveats_of
 from wmma_emu.ptx.launch.unused_values import classify_uses
 from wmma_emu.ptx.launch.variable_names import LaunchNames, names_of, variable_of
 from wmma_emu.ptx.machine.limits import Counts
@@ -60,7 +62,7 @@ class Launch(Runner):
         **options
             Options of `LaunchOptions`: ``findings``, ``schedule``, ``schedules``, ``max_steps``, ``max_seconds``,
             ``max_bytes``, ``checks``, ``silence``, ``fill``, ``baseline``, ``keep_bytes``, ``addresses``,
-            ``reachable``, ``echo``, ``watch``.
+            ``reachable``, ``echo``, ``watch``, ``objects``.
 
         Raises
         ------
@@ -83,8 +85,10 @@ class Launch(Runner):
 
     def run(self, given: LaunchArguments, options: Mapping[str, Any]) -> Report:
         """Run the kernel on arguments that fit. Only entry points call this, so that warnings name the user's line."""
-        kernel, module, values = self.kernel, self.kernel.module, given.values
+        kernel, module = self.kernel, self.kernel.module
         chosen = module.options.but(options)
+        values = [*given.values, *object_arguments(chosen.objects)]
+        given = given._replace(values=values)
         actions = chosen.actions
         ticket = LaunchTicket(kernel.called, _host_ranges(values, chosen.reached, module.variables))
         with ticket.lock:
@@ -204,7 +208,7 @@ class Launch(Runner):
         kernel = self.kernel
         judged = self._apply_silences(sightings, options)
         shown = {x.shown or x.label: i for i, x in enumerate(given.values)}
-        others = {x.name: variable_of(x.field, memory_of(x.array)[0]) for y in given.values for x in y.pointed}
+        others = {x.name: variable_of(x.field, arrays_of(x.array)[0]) for y in given.values for x in y.pointed}
         others |= {x.name: variable_of(x.name, x.memory) for x in options.reached}
         names = LaunchNames(names_of(kernel.module, kernel), shown, others)
         make = FindingMaker(
@@ -222,8 +226,8 @@ class Launch(Runner):
         findings, known = (found, ()) if baseline is None else baseline.divided(found)
         return Report(
             kernel.called, kernel.module.arch.name, counts.instructions, counts.steps, counts.seconds, findings,
-            kernel.compiled.not_bit_exact, kernel.contracted, counts.output, counts.completed, kernel.contraction,
-            given.assumed, kernel.folded, silenced, judged.unused,
+            caveats_of(kernel.compiled, given.values), kernel.contracted, counts.output, counts.completed,
+            kernel.contraction, given.assumed, kernel.folded, silenced, judged.unused,
             tuple(x for x in CHECKS if x not in options.checks),
             (*self.grid,), (*self.block,), self.shared_bytes, known,
             None if baseline is None else baseline.name, kernel.module.files.paths, kernel.module.compiler,

@@ -19,6 +19,7 @@ from wmma_emu.ptx.machine.limits import Limits
 from wmma_emu.ptx.memory.footprint import DEFAULT_LIMIT
 from wmma_emu.ptx.reports.baseline import Baseline
 from wmma_emu.ptx.reports.finding import Finding
+from wmma_emu.ptx.textures.objects import Surface, Texture, TextureObject
 from wmma_emu.spellings import as_spelled
 from wmma_emu.suggestions import did_you_mean
 
@@ -118,6 +119,9 @@ class LaunchOptions:
         Whether to write the kernel's output to standard output, ``sys.stdout``, too, with control characters escaped.
     watch : function, optional
         A function that is called with each finished launch, a `Launched`, before its findings raise or warn.
+    objects : collection of Texture or Surface
+        Textures and surfaces whose handles (``texture.handle``) the kernel finds in memory. Those among the arguments
+        need not be named.
 
     Examples
     --------
@@ -144,6 +148,7 @@ class LaunchOptions:
     reachable: "Collection[Any] | Mapping[str, Any]" = ()
     echo: bool = False
     watch: Callable[[Launched], object] | None = None
+    objects: Collection[TextureObject] = ()
 
     def __post_init__(self) -> None:
         if not callable(self.findings):
@@ -153,6 +158,7 @@ class LaunchOptions:
         if self.watch is not None and not callable(self.watch):
             raise OptionError(f"watch={shorten(self.watch)} is not a function; it is called with a Launched")
         object.__setattr__(self, "checks", _checks_of(self.checks))
+        object.__setattr__(self, "objects", _objects_of(self.objects))
         object.__setattr__(self, "silence", silences_of(self.silence))
         object.__setattr__(self, "baseline", _baseline_of(self.baseline))
         object.__setattr__(self, "reachable", reachable_arrays(self.reachable))
@@ -245,6 +251,15 @@ def _baseline_of(given: object) -> Baseline | None:
     if isinstance(given, str | PathLike) and given:
         return Baseline.read(given)
     raise OptionError(f"baseline={shorten(given)} is neither the path of a file nor a wmma_emu.ptx.Baseline")
+
+
+def _objects_of(given: object) -> tuple[TextureObject, ...]:
+    found = tuple(given) if isinstance(given, list | tuple | set | frozenset) else (given,)
+    for x in found:
+        if not isinstance(x, Texture | Surface):
+            made = "wmma_emu.ptx.texture(array) and wmma_emu.ptx.surface(array) make them"
+            raise OptionError(f"objects={shorten(given)} are not textures and surfaces; {made}")
+    return found
 
 
 def _checks_of(given: object) -> frozenset[str]:

@@ -21,6 +21,7 @@ from wmma_emu.ptx.memory.placement import HostAddresses, MovedBytes
 from wmma_emu.ptx.memory.races.race import RacedBytes
 from wmma_emu.ptx.memory.races.suspects import Suspects
 from wmma_emu.ptx.program.special import WORKSPACE_BYTES
+from wmma_emu.ptx.textures.objects import Surface, Texture
 
 
 class Runner:
@@ -55,6 +56,8 @@ class Runner:
         shown = {value.label: value.shown or value.label for value in values}
 
         def place(array: Any, label: str) -> int:
+            if isinstance(array, Texture | Surface):
+                return heap.map_object(array, shown.get(label, label))
             memory, offset = memory_of(array)
             places[label] = heap.map(memory, shown.get(label, label), pointees.get(label, "")) + offset
             return places[label]

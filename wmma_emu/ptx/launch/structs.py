@@ -12,9 +12,10 @@ from wmma_emu.errors import ArgumentError, shorten
 from wmma_emu.ptx.launch.memory_of_arrays import Raw, memory_of
 from wmma_emu.ptx.launch.struct_layouts import POINTER_BYTES, Field, layout_of, require_pointers
 from wmma_emu.ptx.memory.address_map import round_up
+from wmma_emu.ptx.textures.objects import Surface, Texture, TextureObject
 
-Pointed = NDArray[Any] | Raw
-"""A value to which a field points."""
+Pointed = NDArray[Any] | Raw | TextureObject
+"""A value to which a field points, or a texture or surface whose handle the field holds."""
 
 CTypes = ctypes.Structure | ctypes.Union
 """A struct of ctypes, which has the layout of C."""
@@ -25,10 +26,11 @@ class Struct:
 
     Parameters
     ----------
-    *fields : array, `raw` array, NumPy scalar, None, Struct, ctypes.Structure, or bytes
-        The fields in order. An array becomes a pointer to it, None a null pointer; a scalar (``np.int32(3)``,
-        ``np.float16(1)``, a record of a structured array) keeps its type. Each field is aligned as in C++; bytes are
-        not aligned. A whole struct may be one such field: an instance of a ctypes.Structure, a record, or bytes.
+    *fields : array, `raw` array, NumPy scalar, texture, surface, None, Struct, ctypes.Structure, or bytes
+        The fields in order. An array becomes a pointer to it, None a null pointer, a texture its handle; a scalar
+        (``np.int32(3)``, ``np.float16(1)``, a record of a structured array) keeps its type. Each field is aligned as in
+        C++; bytes are not aligned. A whole struct may be one such field: an instance of a ctypes.Structure, a record,
+        or bytes.
     pointers : mapping, optional
         Pointers within the struct, each to an array: by the name of the field (of a ctypes.Structure or a record:
         ``"A"``, ``"problem.A"``, ``"tables[2]"``), or by its offset in bytes. Other bytes do not change; pointers among
@@ -82,14 +84,14 @@ class Struct:
         for i, field in enumerate(self.fields):
             if isinstance(field, Struct):
                 found += [(f"field {i}.{name.removeprefix('field ')}", x) for name, x in field.pointed]
-            elif isinstance(field, np.ndarray | Raw):
+            elif field is not None and _points(field):
                 found.append((f"field {i}", field))
         return (*found, *((name, x) for name, (_, x) in self._pointers.items() if x is not None))
 
     @property
     def arrays(self) -> tuple[NDArray[Any], ...]:
         """The arrays that the struct points to."""
-        return tuple(memory_of(x)[0] for _, x in self.pointed)
+        return tuple(array for _, x in self.pointed for array in arrays_of(x))
 
     @property
     def readable(self) -> tuple[NDArray[Any], ...]:
@@ -158,11 +160,19 @@ def arrays_of(value: Any) -> tuple[NDArray[Any], ...]:
     """Return the arrays that a kernel's argument, or a field of a struct, points to."""
     if isinstance(value, Struct):
         return value.arrays
+    if isinstance(value, Texture | Surface):
+        return (value.array,)
     return (memory_of(value)[0],) if isinstance(value, np.ndarray | Raw) else ()
 
 
+def objects_in(value: Any) -> tuple[TextureObject, ...]:
+    """Return the textures and surfaces that are an argument, or fields of a struct."""
+    fields = [x for _, x in value.pointed] if isinstance(value, Struct) else [value]
+    return tuple(x for x in fields if isinstance(x, Texture | Surface))
+
+
 def _points(field: Any) -> bool:
-    return field is None or isinstance(field, np.ndarray | Raw)
+    return field is None or isinstance(field, np.ndarray | Raw | Texture | Surface)
 
 
 def _pointer(field: "Pointed | None", address: Callable[[Pointed], int]) -> bytes:

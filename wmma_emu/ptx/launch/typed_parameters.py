@@ -8,6 +8,9 @@ from wmma_emu.ptx.launch.source_types import SourceType
 from wmma_emu.ptx.program.program import Parameter
 from wmma_emu.ptx.widths import bits_of_type
 
+_OF_HANDLES = ("u64", "b64", "s64", "texref", "surfref")
+"""The types of parameters that take the handle of a texture or a surface."""
+
 
 class TypedParameter(NamedTuple):
     """A parameter with its types in the PTX and in the source."""
@@ -32,6 +35,12 @@ class TypedParameter(NamedTuple):
         if source is not None and source.element is not None and not source.is_pointer:
             return False
         return self.is_pointer or (parameter.bytes == 8 and parameter.type in ("u64", "b64", "s64"))
+
+    @property
+    def may_be_handle(self) -> bool:
+        """Whether the handle of a texture or a surface, an integer of 64 bits, can be passed for it."""
+        parameter = self.parameter
+        return parameter.bytes == 8 and parameter.type in _OF_HANDLES and not self.is_pointer
 
     @property
     def reaches_arrays(self) -> bool:

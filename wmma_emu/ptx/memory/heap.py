@@ -22,6 +22,7 @@ from wmma_emu.ptx.memory.uninitialised import UninitialisedBits
 from wmma_emu.ptx.memory.variables import ModuleMemory
 from wmma_emu.ptx.pages import ALIGNMENT
 from wmma_emu.ptx.program.program import ModuleProgram, Symbol
+from wmma_emu.ptx.textures.objects import MappedObject, TextureObject
 from wmma_emu.ptx.threads import Array
 
 
@@ -67,7 +68,7 @@ class GlobalMemory:
     from a multiple of 256 bytes is its offset in its buffer. Arrays that overlap keep their relative positions; bytes
     that belong to several arrays may be accessed through any of their pointers. The bytes are copied in when the launch
     begins and back when it ends. Without ``variables``, which keep their values from one launch to the next as on a
-    GPU, the variables of the module are initialised again.
+    GPU, the variables of the module are initialised again. ``objects`` are the textures and surfaces by their handles.
 
     With the addresses of the ``host``, every array that is expected has its host address instead. Its red zones
     are then the bytes between it and other arrays, none if they touch. Variables keep the emulator's addresses.
@@ -105,6 +106,7 @@ class GlobalMemory:
         self.ranges: list[Range] = []
         self.origins = Origins()
         self.workspace = 0
+        self.objects: dict[int, MappedObject[Any]] = {}
         self._uninitialised: UninitialisedBits | None = None
         self.follows_writes = True
         self._views: dict[int, NDArray[Any]] = {}
@@ -150,6 +152,11 @@ class GlobalMemory:
         writeable = bool(data.flags.writeable)
         self.mapped.append(Mapped(name, data, position, position + data.nbytes, writeable, address, pointee))
         return address
+
+    def map_object(self, value: TextureObject, name: str) -> int:
+        """Map the array of a texture or a surface, and return the handle of the object."""
+        self.objects[value.handle] = MappedObject(value, self.map(value.array, name))
+        return value.handle
 
     def _position(self, data: NDArray[Any], name: str) -> int:
         if self._host is not None:

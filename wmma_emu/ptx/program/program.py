@@ -66,9 +66,9 @@ class Predicate:
 
 @dataclass(frozen=True, slots=True)
 class PairOperand:
-    """``p|q``; the sink ``_`` is None."""
+    """``p|q``, or ``{a, b}|q`` of a texture fetch; the sink ``_`` is None."""
 
-    first: Register | None
+    first: "Register | VectorOperand | None"
     second: Register | None
 
 

@@ -71,17 +71,22 @@ class Resolver:
         if isinstance(text, Address):
             return self._address(text, where)
         if isinstance(text, Vector):
-            found = self.scopes.resolved
-            elements = []
-            for x in text.elements:
-                known = found.get(x.text) if type(x) is Name else None
-                elements.append(known if type(known) is Register else self._element(x, where))
-            return VectorOperand(tuple(elements))
+            return self._vector(text, where)
         if isinstance(text, Negated):
             return Predicate(self.predicate(text.operand.text, where), True)
         if isinstance(text, Pair):
-            return PairOperand(*(self._result(x, where) for x in (text.first, text.second)))
+            one, other = text.first, text.second
+            first = self._vector(one, where) if isinstance(one, Vector) else self._result(one, where)
+            return PairOperand(first, self._result(other, where))
         raise TypeError(f"{Call.__name__} is not an operand to resolve; calls are resolved with their callee")
+
+    def _vector(self, text: Vector, where: Positioned) -> VectorOperand:
+        found = self.scopes.resolved
+        elements = []
+        for x in text.elements:
+            known = found.get(x.text) if type(x) is Name else None
+            elements.append(known if type(known) is Register else self._element(x, where))
+        return VectorOperand(tuple(elements))
 
     def predicate(self, name: str, where: Positioned) -> Register:
         """Resolve the name of a predicate register."""

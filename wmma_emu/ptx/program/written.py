@@ -13,7 +13,7 @@ from wmma_emu.ptx.program.program import (
     VectorOperand,
 )
 
-_WRITES = ("st", "atom", "red")
+_WRITES = ("st", "atom", "red", "sust", "sured")
 _NO_GLOBALS = ("shared", "shared::cta", "shared::cluster", "local", "param", "param::func")
 
 _LOADED = "loaded"

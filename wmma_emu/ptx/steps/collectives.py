@@ -50,7 +50,8 @@ def operands_of(instruction: PtxInstruction, *counts: int) -> tuple[Operand | No
 def destinations(operand: Operand | None) -> tuple[Register | None, Register | None]:
     """Return the registers of a destination ``d`` or ``d|p``; None for an omitted one."""
     if isinstance(operand, PairOperand):
-        return operand.first, operand.second
+        first, _ = destinations(operand.first)
+        return first, operand.second
     if operand is None or isinstance(operand, Register):
         return operand, None
     raise UnsupportedInstructionError(f"expected a register as the destination, not {describe(operand)}")

@@ -51,6 +51,8 @@ _CLASSES = {
     "RESTRICT": "sync_restrict::shared::(cta|cluster(::read)?)",
     "KIND": r"kind::\w+",
     "SCALES": r"scale_vec::\dX",
+    "TEXTURE": "1d|2d|3d|a1d|a2d|cube|acube|2dms|a2dms",
+    "SURFACE": "1d|2d|3d|a1d|a2d",
 }
 """The sets of modifiers, by name."""
 
@@ -193,6 +195,18 @@ wgmma.mma_async; sync aligned SHAPE FORMAT FORMAT FORMAT -|and -|popc -|satfinit
 wgmma.mma_async; sp sync aligned SHAPE FORMAT FORMAT FORMAT -|satfinite; ={D} descriptor u64 u32 # scale #? #? #? #?
 setmaxnreg.inc; sync aligned u32; #
 setmaxnreg.dec; sync aligned u32; #
+tex; -|base TEXTURE v2|v4 u32|s32|f32|f16x2 s32|f32; *
+tex.level; TEXTURE v2|v4 u32|s32|f32|f16x2 s32|f32; *
+tex.grad; TEXTURE v2|v4 u32|s32|f32|f16x2 f32; *
+tld4; r|g|b|a TEXTURE v2|v4 u32|s32|f32|f16x2 f32; *
+txq; *; *
+suq; *; *
+istypep; texref|surfref|samplerref; *
+suld.b; SURFACE -|LOADED -|v2|v4 b8|b16|b32|b64 trap|clamp|zero; *
+sust.b; SURFACE -|STORED -|v2|v4 b8|b16|b32|b64 trap|clamp|zero; *
+sust.p; SURFACE -|v2|v4 b32 trap|clamp|zero; *
+sured.b; add|min|max|and|or 1d|2d|3d u32|u64|s32|s64|b32 trap|clamp|zero; *
+sured.p; add|min|max|and|or 1d|2d|3d b32|b64 trap|clamp|zero; *
 pmevent; -|mask; #
 bra; -|uni; *
 brx.idx; -|uni; *

@@ -7,8 +7,11 @@ from wmma_emu.ptx.steps import (
     matrix_moves,
     memory_steps,
     mma_steps,
+    object_queries,
     shuffles,
     stack_steps,
+    surface_steps,
+    texture_steps,
     votes,
     wgmma_steps,
     wmma_steps,
@@ -20,7 +23,7 @@ __all__ = ["MACHINE_STEPS", "NOTHING", "VALUE_STEPS"]
 
 _MODULES = (
     memory_steps, atomics, async_copies, shuffles, votes, matrix_moves, wmma_steps, mma_steps, wgmma_steps,
-    stack_steps,
+    stack_steps, texture_steps, surface_steps, object_queries,
 )  # fmt: skip
 
 MACHINE_STEPS: dict[str, MachineStep] = {

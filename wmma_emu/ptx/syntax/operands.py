@@ -36,7 +36,8 @@ def operand(reader: Reader) -> OperandText:
     if token == "[":
         return _address(reader)
     if token == "{":
-        return _vector(reader)
+        vector = _vector(reader)
+        return Pair(vector, Name(reader.name("a predicate, after '|'"))) if reader.accept("|") else vector
     if token == "!" and is_name(reader.tokens[reader.index + 1]):
         reader.index += 1
         return Negated(Name(reader.name("a predicate")))

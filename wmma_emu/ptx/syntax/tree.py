@@ -28,9 +28,9 @@ class Negated:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """``p|q``: two results of one instruction."""
+    """``p|q`` or ``{a, b}|q``: two results of one instruction."""
 
-    first: Name
+    first: "Name | Vector"
     second: Name
 
 

@@ -39,7 +39,8 @@ def ranges_written(heap: GlobalMemory, parameters: bytes, written: Written) -> f
     size = len(heap.buffer)
     if written.anything:
         return frozenset(range(len(heap.ranges)))
-    addresses = [int.from_bytes(parameters[x : x + 8], "little") for x in written.parameters]
+    words = [int.from_bytes(parameters[x : x + 8], "little") for x in written.parameters]
+    addresses = [heap.objects[x].address if x in heap.objects else x for x in words]
     positions = [x for address in addresses if 0 <= (x := heap.placement.position_of(address)) < size]
     positions += [heap.variables.position_at("global", x) for x in written.variables]
     return frozenset(found for x in positions if (found := heap.range_at(x)) >= 0)
