@@ -208,9 +208,9 @@ def test_queries_return_the_sizes():
 @pytest.mark.parametrize(
     ("line", "why"),
     [
-        ("tex.cube.v4.f32.f32 {%f1,%f2,%f3,%f4}, [%rd1, {%f1,%f2,%f3,%f3}];", "cube maps are not modelled"),
-        ("tex.2dms.v4.f32.s32 {%f1,%f2,%f3,%f4}, [%rd1, {%r1,%r2,%r3,%r3}];", "multi-sample textures"),
-        ("tex.2d.v2.f16x2.f32 {%r1,%r2}, [%rd1, {%f1,%f2}];", "needs the types"),
+        ("tex.cube.v4.f32.f32 {%f1,%f2,%f3,%f4}, [%rd1, {%f1,%f2,%f3,%f3}];", "reads a cube map, which is not modelled"),
+        ("tex.2dms.v4.f32.s32 {%f1,%f2,%f3,%f4}, [%rd1, {%r1,%r2,%r3,%r3}];", "a multi-sample texture"),
+        ("tex.2d.v2.f16x2.f32 {%r1,%r2}, [%rd1, {%f1,%f2}];", "whose rounding is not documented"),
         ("tex.2d.v4.f32.f32 {%f1,%f2,%f3,%f4}, [%rd1, {%f1,%f2}], {%r1,%r2};", "offsets and depth comparisons"),
         ("tex.2d.v4.f32.f32 {%f1,%f2,%f3,%f4}, [%rd1, {%f1,%f2,%f3}];", "has 3 coordinates; .2d needs 2"),
         ("tex.2d.v4.f32.f32 {%f1,%f2,%f3}, [%rd1, {%f1,%f2}];", "expects a vector of 4 registers"),
@@ -218,7 +218,7 @@ def test_queries_return_the_sizes():
         ("tex.2d.v4.f32.f32 {%f1,%f2,%f3,%f4}, [%r1, {%f1,%f2}];", "a 64-bit register"),
         ("tex.2d.v4.f32.f32 {%f1,%f2,%f3,%f4}, [%rd1, %rd2, {%f1,%f2}];", "names a sampler"),
         ("tld4.r.3d.v4.f32.f32 {%f1,%f2,%f3,%f4}, [%rd1, {%f1,%f2,%f3,%f3}];", "textures of two axes"),
-        ("txq.filter_mode.b32 %r1, [%rd1];", "modelled queries are .width"),
+        ("txq.filter_mode.b32 %r1, [%rd1];", "no document of CUDA defines"),
         ("tex.2d.v4.u32.u32 {%r1,%r2,%r3,%r4}, [%rd1, {%r1,%r2}];", "modifiers that do not exist"),
     ],
 )

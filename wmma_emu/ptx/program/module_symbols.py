@@ -25,6 +25,10 @@ _MOST_VECTOR_BYTES = 16
 CODE_STEP = 16
 """The distance of the addresses of two functions in bytes; a GPU's instructions have 16 bytes."""
 
+OF_A_KERNEL = "is a kernel; kernels cannot be launched from kernels"
+"""The reason why the address of a kernel is refused."""
+
+
 
 @dataclass(slots=True)
 class ModuleSymbols:
@@ -68,7 +72,7 @@ class ModuleSymbols:
         """Return the symbol of a function, or the reason why its address is not available."""
         function = self.functions[name]
         if function.is_kernel:
-            return "is a kernel; kernels cannot be launched from kernels"
+            return OF_A_KERNEL
         if function.body is None:
             return f"is a function without a body; {what_defines(name)}"
         return self.code[function.name]

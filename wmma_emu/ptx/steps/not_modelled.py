@@ -75,9 +75,19 @@ NOT_MODELLED = (
         "is not modelled: ptxas 13.4 accepts it and makes no machine instruction of it",
     ),
     _entry(
-        r"istypep\.", "9.1, istypep",
-        "tests opaque references of the driver's unified mode, which is not modelled; kernels pass texture and "
-        "surface objects",
+        r"(tex|tld4|txq|suld|sust|sured)\..*\ba?cube\b", "9.1, tex",
+        "reads a cube map, which is not modelled: how a GPU chooses the face, and the texels at its edges, is not "
+        "documented",
+    ),
+    _entry(r"tex\..*\ba?2dms\b", "9.1, tex", "reads a multi-sample texture, which CUDA does not make"),
+    _entry(
+        r"(tex|tld4)\..*\bf16x2\b", "9.1, tex",
+        "returns numbers of f16x2, whose rounding is not documented, and is not modelled; use .f32",
+    ),
+    _entry(
+        r"(txq|suq)\.(?!(width|height|depth|array_size)\b)", "9.1, txq and suq",
+        "asks for a number that no document of CUDA defines, and is not modelled; .width, .height, .depth and "
+        ".array_size are",
     ),
     _entry(
         r"ld\..*\bproxy::readonly\b", "9.4, ld",

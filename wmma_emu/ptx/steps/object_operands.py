@@ -40,14 +40,8 @@ GEOMETRIES = {
 }  # fmt: skip
 """The geometries that are modelled (PTX ISA 9.1, tex and suld; ptxas 13.0 accepts these numbers of registers)."""
 
-_NOT_MODELLED = {
-    "cube": "cube maps are not modelled: how a GPU chooses the face and the texels at its edges is not documented",
-    "acube": "cube maps are not modelled: how a GPU chooses the face and the texels at its edges is not documented",
-    "2dms": "multi-sample textures are not modelled: CUDA makes none",
-    "a2dms": "multi-sample textures are not modelled: CUDA makes none",
-    "f16x2": "results of .f16x2 are not modelled: their rounding is not documented; use .f32",
-}
-"""Modifiers that are refused, with the reason."""
+SAMPLERS = "names a sampler: CUDA has no samplers apart from textures (.texmode_independent)"
+"""The reason why a texture and a sampler are refused."""
 
 _WORDS: dict[type, tuple[str, str]] = {
     Texture: ("a texture", "wmma_emu.ptx.texture(array, ...)"),
@@ -75,9 +69,6 @@ class ObjectPlace(NamedTuple):
 
 def place_of(instruction: PtxInstruction, operand: Operand | None, kind: str) -> ObjectPlace:
     """Return the operand with coordinates of type ``kind``, or raise an error as an assembler does."""
-    for word in instruction.modifiers:
-        if word in _NOT_MODELLED:
-            raise refusal(instruction, _NOT_MODELLED[word])
     name = next((x for x in instruction.modifiers if x in GEOMETRIES), "")
     if not name:
         raise refusal(instruction, f"needs a geometry: {', '.join('.' + x for x in GEOMETRIES)}")
@@ -96,7 +87,7 @@ def object_address(instruction: PtxInstruction, operand: Operand | None) -> Addr
     if not isinstance(operand, AddressOperand):
         raise refusal(instruction, f"expects an object in brackets, [object, coordinates], not {describe(operand)}")
     if any(isinstance(x, VectorOperand) for x in operand.coordinates):
-        raise refusal(instruction, "names a sampler: CUDA has no samplers apart from textures (.texmode_independent)")
+        raise refusal(instruction, SAMPLERS)
     base = operand.base
     is_wide = base.type[1:] == "64" if isinstance(base, Register) else isinstance(base, Symbol) and base.bytes == _BYTES
     if not is_wide or operand.offset:

@@ -22,12 +22,8 @@ _KINDS: dict[str, type[TextureObject] | None] = {"texref": Texture, "surfref": S
 
 def _query(instruction: PtxInstruction, context: CompileContext) -> Step:
     name = next((x for x in instruction.modifiers if x in _SIZES), "")
-    if not name or "level" in instruction.modifiers:
-        asked = ", ".join("." + x for x in _SIZES)
-        raise refusal(
-            instruction, f"is not modelled; modelled queries are {asked}: for the others a GPU returns numbers that no "
-            "document of CUDA defines"
-        )  # fmt: skip
+    if not name:
+        raise refusal(instruction, f"expects one of {', '.join('.' + x for x in _SIZES)}")
     if len(instruction.operands) != 2:
         raise refusal(instruction, f"expects 2 operands, not {len(instruction.operands)}")
     target = instruction.operands[0]
