@@ -28,7 +28,7 @@ from tools.peers.table import Row, print_table, revision
 from wmma_emu.errors import WmmaEmuError
 from wmma_emu.ptx import Module
 
-__all__ = ["Case", "array_of", "cases_of", "failure_of", "main", "row_of", "value_of"]
+__all__ = ["Case", "array_of", "cases_of", "failure_of", "main", "row_of", "value_of", "verdict"]
 
 FOLDER = Path("ptx/src/test/spirv_run")
 
@@ -170,7 +170,7 @@ def _bits(value: Any) -> str:
     return f"{int(value.view(f'u{value.dtype.itemsize}')):#0{2 + 2 * value.dtype.itemsize}x}"
 
 
-def _verdict(text: str, ptxas: str | None) -> str:
+def verdict(text: str, ptxas: str | None) -> str:
     """Return ptxas's answer to a source: ``"takes"``, ``"refuses"``, or nothing if ptxas is not installed."""
     if not ptxas:
         return ""
@@ -187,9 +187,9 @@ def row_of(case: Case, text: str, ptxas: str | None) -> Row:
     why = failure_of(case, text)
     if why is None:
         return Row(case.name, EQUAL if case.output is not None else PARSED)
-    verdict = _verdict(text, ptxas)
-    outcome = ILLEGAL if verdict == "refuses" else "fails"
-    return Row(case.name, outcome, " / ".join(why.splitlines()) + (verdict and f" [ptxas {verdict} it]"))
+    judged = verdict(text, ptxas)
+    outcome = ILLEGAL if judged == "refuses" else "fails"
+    return Row(case.name, outcome, " / ".join(why.splitlines()) + (judged and f" [ptxas {judged} it]"))
 
 
 def main(argv: Sequence[str] | None = None) -> int:
