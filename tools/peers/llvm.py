@@ -31,9 +31,9 @@ from wmma_emu.ptx.syntax.tree import FunctionText, VariableText
 
 FOLDER = Path("llvm/test/CodeGen/NVPTX")
 
-COMPLETE, UNDEFINED, REFUSED, ILLEGAL, OLD, NO_CODE = (
+COMPLETE, UNDEFINED, REFUSED, ILLEGAL, OLD, NO_CODE, FAULT = (
     "complete", "complete, but calls functions that it only declares", "refused", "ptxas rejects it too",
-    "32-bit addresses", "not compiled by this LLVM",
+    "32-bit addresses", "not compiled by this LLVM", "fault of the emulator",
 )  # fmt: skip
 
 _DECLARED = "is not defined in this PTX source"
@@ -92,12 +92,11 @@ def chip_of(text: str) -> str:
 def refusals_of(text: str) -> Iterator[str]:
     """Yield what the emulator lacks for a text, without numbers and names that differ from line to line."""
     try:
-        module = Module(with_calls(text), arch=chip_of(text))
+        kernels = Module(with_calls(text), arch=chip_of(text)).explain().kernels
     except WmmaEmuError as error:
         yield _general(str(error).splitlines()[0])
-        return
-    for kernel in module.explain().kernels:
-        for missing in kernel.missing:
+    else:
+        for missing in (x for kernel in kernels for x in kernel.missing):
             yield _general(f"{missing.opcode}: {missing.reason.removeprefix(f'{missing.opcode}: ')}")
 
 
@@ -110,7 +109,10 @@ def row_of(name: str, text: str, ptxas: str | None) -> Row:
     """Load a text; if anything is refused, ask ptxas."""
     if ".address_size 32" in text:
         return Row(name, OLD)
-    everything = dict.fromkeys(refusals_of(text))
+    try:
+        everything = dict.fromkeys(refusals_of(text))
+    except Exception as error:  # noqa: BLE001 - a fault of the emulator, which the table has to show
+        return Row(name, FAULT, f"{type(error).__name__}: {error}")
     refusals = [x for x in everything if _DECLARED not in x]
     if not refusals:
         return Row(name, UNDEFINED if everything else COMPLETE)
@@ -144,12 +146,15 @@ def _rows(folder: Path, given: argparse.Namespace) -> Iterator[Row]:
 
 
 def _row(case: str, file: str, source: str, run: Run, given: argparse.Namespace) -> Row:
+    kept = given.keep and given.keep / file
+    if kept and kept.is_file():
+        return row_of(case, kept.read_text(encoding="utf-8"), given.ptxas)
     text, why = compiled(source, run)
     if not text:
         return Row(case, NO_CODE, why)
-    if given.keep:
+    if kept:
         given.keep.mkdir(parents=True, exist_ok=True)
-        (given.keep / file).write_text(text, encoding="utf-8")
+        kept.write_text(text, encoding="utf-8")
     return row_of(case, text, given.ptxas)
 
 
@@ -158,7 +163,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("checkout", type=Path, help="a checkout of LLVM")
     parser.add_argument("--only", default="", help="a regular expression for the names of files")
     parser.add_argument("--ptxas", default=shutil.which("ptxas"), help="the ptxas to run (default: %(default)s)")
-    parser.add_argument("--keep", type=Path, help="a folder for the PTX")
+    parser.add_argument("--keep", type=Path, help="a folder for the PTX, which is read from there the next time")
     given = parser.parse_args(argv)
     folder = given.checkout / FOLDER
     if not folder.is_dir():
