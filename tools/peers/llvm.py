@@ -36,6 +36,8 @@ COMPLETE, UNDEFINED, REFUSED, ILLEGAL, OLD, NO_CODE, FAULT = (
     "32-bit addresses", "not compiled by this LLVM", "fault of the emulator",
 )  # fmt: skip
 
+_MOST_REASONS = 3
+
 _DECLARED = "is not defined in this PTX source"
 
 _OLDEST = "sm_90"
@@ -86,23 +88,45 @@ def chip_of(text: str) -> str:
     """
     found = re.search(r"\.target\s+sm_(\d+)", text)
     number = int(found[1]) if found else 0
-    return f"sm_{number}" if f"sm_{number}" in ARCHS or number > 60 else _OLDEST
+    return f"sm_{number}" if f"sm_{number}" in ARCHS or number >= 70 else _OLDEST
 
 
 def refusals_of(text: str) -> Iterator[str]:
-    """Yield what the emulator lacks for a text, without numbers and names that differ from line to line."""
+    """Yield what the emulator lacks for a text: families of instructions, and reasons without names and numbers."""
     try:
         kernels = Module(with_calls(text), arch=chip_of(text)).explain().kernels
     except WmmaEmuError as error:
-        yield _general(str(error).splitlines()[0])
+        yield general_reason("", str(error).splitlines()[0])
     else:
         for missing in (x for kernel in kernels for x in kernel.missing):
-            yield _general(f"{missing.opcode}: {missing.reason.removeprefix(f'{missing.opcode}: ')}")
+            yield general_reason(missing.opcode, missing.reason)
 
 
-def _general(reason: str) -> str:
-    reason = re.sub(r"^(?:line \d+(?:, column \d+)?: )", "", reason)
-    return re.sub(r"%\w+", "%r", reason)[:260]
+def general_reason(opcode: str, reason: str) -> str:
+    """Return a reason that is the same for all instructions of a family.
+
+    Examples
+    --------
+    >>> general_reason("tcgen05.alloc.cta_group::1.b32", "line 21: tcgen05.alloc.cta_group::1.b32 is not modelled")
+    'tcgen05.alloc: is not modelled'
+    """
+    family = _FAMILY.match(opcode)
+    reason = re.sub(r"^line \d+(?:, column \d+)?: ", "", reason)
+    if family:
+        word = re.escape(family[0]) + r"[\w.:]*"
+        reason = re.sub(rf"^(?:{word}:? )+", "", reason)
+        return f"{family[0]}: " + re.sub(rf"%?{word}", family[0], _shorter(reason))
+    return _shorter(reason)
+
+
+_FAMILY = re.compile(r"(?:cp|tcgen05|tensormap|clusterlaunchcontrol)(?:\.(?:reduce|async|bulk|tensor|prefetch|[a-z_]+))*|\w+")
+
+
+def _shorter(reason: str) -> str:
+    """Return the first clause, with a name for all registers, variables and functions."""
+    reason = re.sub(r"%\w+", "%r", reason.split("; ")[0])
+    reason = re.sub(r"(function |recursion: |variables up to |of the function )[\w$]+", r"\1...", reason)
+    return re.sub(r"\d{4,}", "N", reason)[:160]
 
 
 def row_of(name: str, text: str, ptxas: str | None) -> Row:
@@ -116,7 +140,7 @@ def row_of(name: str, text: str, ptxas: str | None) -> Row:
     refusals = [x for x in everything if _DECLARED not in x]
     if not refusals:
         return Row(name, UNDEFINED if everything else COMPLETE)
-    reason = refusals[0] + (f"; and {len(refusals) - 1} more" if len(refusals) > 1 else "")
+    reason = "; ".join(refusals[:_MOST_REASONS]) + (" ..." if len(refusals) > _MOST_REASONS else "")
     rejected = ptxas and _rejected(text, ptxas)
     return Row(name, ILLEGAL if rejected else REFUSED, f"{reason}; ptxas: {rejected}" if rejected else reason)
 
