@@ -75,12 +75,15 @@ def judged(text: str, arch: str) -> tuple[str, str]:
     kernels = module.explain().kernels
     refusals = dict.fromkeys(f"{x.missing[0].opcode}: {x.missing[0].reason}" for x in kernels if x.missing)
     if refusals:
-        return REFUSED, "; ".join(_general(x) for x in refusals)
+        return REFUSED, "; ".join(dict.fromkeys(_general(x) for x in refusals))
     return (COMPLETE, "") if kernels else (NO_KERNEL, "")
 
 
 def _general(reason: str) -> str:
-    return re.sub(r"%\w+", "%r", reason.splitlines()[0])[:240]
+    """Return a reason without the line and the opcode, which it repeats."""
+    opcode, _, rest = reason.splitlines()[0].partition(": ")
+    rest = re.sub(r"^line \d+: ", "", rest).removeprefix(f"{opcode}: ").removeprefix(f"{opcode} ")
+    return re.sub(r"%\w+", "%r", f"{opcode}: {rest}")[:240]
 
 
 def _file(sample: Sample, source: Path, given: argparse.Namespace) -> tuple[str, str]:

@@ -113,7 +113,7 @@ def general_reason(opcode: str, reason: str) -> str:
     family = _FAMILY.match(opcode)
     reason = re.sub(r"^line \d+(?:, column \d+)?: ", "", reason)
     if family:
-        word = re.escape(family[0]) + r"[\w.:]*"
+        word = rf"\b{re.escape(family[0])}\b[\w.:]*"
         reason = re.sub(rf"^(?:{word}:? )+", "", reason)
         return f"{family[0]}: " + re.sub(rf"%?{word}", family[0], _shorter(reason))
     return _shorter(reason)

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from tools.peers.table import Row, print_table, revision
 from tools.peers.zluda import verdict
-from wmma_emu.errors import WmmaEmuError
+from wmma_emu.errors import PtxSyntaxError, WmmaEmuError
 from wmma_emu.ptx import Module
 
 EQUAL, NEAR, ILLEGAL = "equal bits", "within the tolerance of the test", "ptxas rejects it too"
@@ -84,7 +84,8 @@ def row_of(case: dict[str, Any], ptxas: str | None) -> Row:
         _module(text)["test"][case["blocks"], case["threads"]](output, given, findings="report")
     except (WmmaEmuError, TypeError, ValueError) as error:
         judged = verdict(text, ptxas)
-        reason = re.sub(r"^line \d+(, column \d+)?: ", "", str(error).splitlines()[-1].strip())
+        line = str(error).splitlines()[0 if isinstance(error, PtxSyntaxError) else -1]
+        reason = re.sub(r"^line \d+(, column \d+)?: ", "", line)
         why = f"{type(error).__name__}: {reason[:200]}" + (judged and f" [ptxas {judged} it]")
         return Row(name, ILLEGAL if judged == "refuses" else "refused", why)
     if np.array_equal(output, expected):

@@ -49,6 +49,8 @@ def rows_of(records: Sequence[dict[str, str]]) -> list[Row]:
         outcome, reason = x["outcome"], x["error"]
         if outcome == "failed" and x["launch"]:
             outcome, reason = "failed in a launch", x["launch"]
+        elif outcome == "failed" and not reason:
+            reason = "the process of the test ended"
         rows.append(Row(x["test"].removeprefix(f"{TESTS}/"), outcome, reason))
     return rows
 
