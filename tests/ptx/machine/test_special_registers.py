@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from tests.ptx.texts_of_kernels import launch, put
+from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.ptx.program.special import SPECIAL
 
 LANE = np.arange(32, dtype=np.uint64)
@@ -27,3 +28,14 @@ def test_a_lane_mask_has_the_lanes_that_its_name_says(name):
 def test_counters_and_registers_of_the_driver_end_where_the_manual_says():
     assert {"pm0", "pm7", "pm0_64", "pm7_64", "envreg0", "envreg31"} <= set(SPECIAL)
     assert not {"pm8", "pm8_64", "envreg32"} & set(SPECIAL)
+
+
+def test_the_lower_half_of_the_number_of_the_grid_can_be_read_alone():
+    x = np.full(32, 9, np.uint32)
+    launch(f"mov.u32 %r2, %gridid; add.u32 %r2, %r2, 7;\n{put('%r2')}ret;", x)
+    assert x.tolist() == [7] * 32
+
+
+def test_the_lower_half_of_another_register_cannot_be_read_alone():
+    with pytest.raises(UnsupportedInstructionError, match=r"%clock64 \(\.u64\) as this operand: read it with mov\.u64"):
+        launch(f"mov.u32 %r2, %clock64;\n{put('%r2')}ret;", np.zeros(32, np.uint32))

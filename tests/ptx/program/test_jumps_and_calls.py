@@ -162,6 +162,16 @@ def test_functions_are_appended_once_and_only_if_they_are_called():
     assert [(x.callee, x.callee_name) for x in module.kernels["i"].instructions[:1]] == [(2, "a")]
 
 
+def test_an_alias_may_be_declared_before_it_is_given():
+    found = kernel(
+        ".func (.param .b32 r) b(.param .b32 x); .func (.param .b32 r) a(.param .b32 x) { op; ret; } "
+        ".entry k() { .reg .b32 %r; call (%r), b, (%r); } .alias b, a;"
+    )
+    assert [x[0] for x in found.functions] == ["k", "a"]
+    with pytest.raises(PtxSyntaxError, match="b is declared twice"):
+        program_of(HEAD + ".func b; .func a { } .alias b, a; .alias b, a;")
+
+
 def test_functions_of_the_driver_have_no_index_and_keep_their_arguments():
     found = kernel(
         ".extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a); "

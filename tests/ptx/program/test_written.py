@@ -49,6 +49,12 @@ def test_addresses_of_stores_are_followed_to_their_origin(body, parameters, anyt
     assert written(body)[0] == Written(frozenset(parameters), frozenset(), anything)
 
 
+def test_a_surface_in_a_parameter_is_not_followed():
+    """Its last modifier, ``trap``, is no type, as that of a load from a parameter is."""
+    found, _ = written("suld.b.1d.b32.trap {%r0}, [p0, {%r1}]; ld.param.u64 %a0, [p1]; st.global.u32 [%a0], %r0;")
+    assert found == Written(frozenset({8}), frozenset(), False)
+
+
 def test_variables_that_are_written_are_named():
     found, _ = written("mov.u64 %a0, second; st.global.u32 [%a0+4], 1; ld.global.u32 %r0, [first];")
     assert found == Written(frozenset(), frozenset({64}), False)

@@ -95,6 +95,9 @@ def symbols_of_module(tree: ModuleText) -> ModuleSymbols:
         _add_function(module, defined, function)
     for name, meant, line, column in tree.aliases:
         where = TextPosition(line, column)
+        prototype = module.functions.get(name)
+        if prototype is not None and prototype.body is None and defined[name] is prototype:
+            del defined[name]  # an alias may have a declaration before it, as LLVM writes
         _require_new(module, defined, name, where)
         if meant not in module.functions:
             raise fault(

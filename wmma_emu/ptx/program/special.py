@@ -38,6 +38,9 @@ _GROUPS = (
 SPECIAL = {name: entry for entry, names in _GROUPS for name in names}
 """The entries by name without the percent sign; each element of a vector has an entry."""
 
+LOWER_HALVES = frozenset(("gridid",))
+"""The 64-bit registers of which mov also reads the lower half (PTX ISA 9.1, %gridid: "legacy code")."""
+
 
 WORKSPACE_BYTES = 64
 """The size of the workspace that a launch allocates. The code that nvcc 13.0 generates for ``grid_group::sync`` uses

@@ -101,7 +101,7 @@ def _flow(instruction: PtxInstruction) -> list[tuple[tuple[int, ...], tuple[int,
     address = next((x for x in rest if isinstance(x, AddressOperand)), None)
     if address is not None:
         base = address.base
-        if not (isinstance(base, Symbol) and base.space == "param"):
+        if not (instruction.mnemonic == "ld" and isinstance(base, Symbol) and base.space == "param"):
             return [(registers_in(first), (), {_LOADED})]
         elements = first.elements if isinstance(first, VectorOperand) else (first,)
         size = int(instruction.modifiers[-1].lstrip("busf")) // 8

@@ -15,7 +15,7 @@ from wmma_emu.ptx.program.program import (
     Symbol,
     VectorOperand,
 )
-from wmma_emu.ptx.program.special import SPECIAL
+from wmma_emu.ptx.program.special import LOWER_HALVES, SPECIAL
 from wmma_emu.ptx.steps.lane_operations import LaneOperation
 from wmma_emu.ptx.steps.operation_entries import CARRY, flat_operands
 from wmma_emu.ptx.steps.spelling import ordered
@@ -130,7 +130,8 @@ def _require_special(instruction: PtxInstruction, operand: SpecialRegister, expe
     given = SPECIAL[operand.name].type
     is_integer = given != "pred" and expected[0] in "bus" and expected != "pred"
     bits, wanted = (bits_of_type(given), bits_of_type(expected)) if is_integer else (1, 0)
-    if instruction.mnemonic == "mov" and (bits == wanted or (bits, wanted) == (32, 16) or given == expected):
+    is_lower_half = (bits, wanted) == (32, 16) or ((bits, wanted) == (64, 32) and operand.name in LOWER_HALVES)
+    if instruction.mnemonic == "mov" and (bits == wanted or is_lower_half or given == expected):
         return
     target = instruction.modifiers[-2] if len(instruction.modifiers) > 1 else "f"
     if (

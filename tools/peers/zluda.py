@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Run the PTX tests of ZLUDA on the emulator, and print what fails.
+"""Run the PTX tests of ZLUDA on the emulator, and print a table.
 
-    python -m tools.run_zluda_tests CHECKOUT [--only REGEX] [--ptxas PATH]
+    python -m tools.peers.zluda CHECKOUT [--only REGEX] [--ptxas PATH]
 
 CHECKOUT is a checkout of https://github.com/vosen/ZLUDA (MIT or Apache-2.0). Its folder `ptx/src/test/spirv_run` has
 PTX for each test, and in `mod.rs` the input, the output and the shape of the launch, as macros; they are read by the
@@ -24,10 +24,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tools.peers.table import Row, print_table, revision
 from wmma_emu.errors import WmmaEmuError
 from wmma_emu.ptx import Module
 
-__all__ = ["ZludaTest", "array_of", "cases_of", "failure_of", "main", "value_of"]
+__all__ = ["ZludaTest", "array_of", "cases_of", "failure_of", "main", "row_of", "value_of", "verdict"]
 
 FOLDER = Path("ptx/src/test/spirv_run")
 
@@ -41,6 +42,8 @@ _THREADS = {"test_ptx": 1, "test_ptx_with_32": 1, "test_ptx_warp": 64}
 """Threads of the one block, by macro; what has more than one takes no input."""
 
 _SHARED_BYTES = 1024
+
+EQUAL, PARSED, ILLEGAL = "gives the expected bytes", "has no values, and is parsed", "ptxas rejects it too"
 
 _OLDEST = 90
 """The chip; PTX for older chips runs on it."""
@@ -167,7 +170,7 @@ def _bits(value: Any) -> str:
     return f"{int(value.view(f'u{value.dtype.itemsize}')):#0{2 + 2 * value.dtype.itemsize}x}"
 
 
-def _verdict(text: str, ptxas: str | None) -> str:
+def verdict(text: str, ptxas: str | None) -> str:
     """Return ptxas's answer to a source: ``"takes"``, ``"refuses"``, or nothing if ptxas is not installed."""
     if not ptxas:
         return ""
@@ -177,6 +180,16 @@ def _verdict(text: str, ptxas: str | None) -> str:
         command = [ptxas, f"-arch={_chip(text)}", str(path), "-o", str(path.with_suffix(".cubin"))]
         run = subprocess.run(command, capture_output=True, check=False)
     return "refuses" if run.returncode else "takes"
+
+
+def row_of(case: ZludaTest, text: str, ptxas: str | None) -> Row:
+    """Run a test; a failure is not counted against the emulator if ptxas rejects the PTX."""
+    why = failure_of(case, text)
+    if why is None:
+        return Row(case.name, EQUAL if case.output is not None else PARSED)
+    judged = verdict(text, ptxas)
+    outcome = ILLEGAL if judged == "refuses" else "fails"
+    return Row(case.name, outcome, " / ".join(why.splitlines()) + (judged and f" [ptxas {judged} it]"))
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -189,22 +202,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not (folder / "mod.rs").is_file():
         parser.error(f"{folder / 'mod.rs'}: there is no such file; give a checkout of ZLUDA")
     cases = [x for x in cases_of((folder / "mod.rs").read_text()) if re.search(given.only, x.name)]
-    failed, refused = {True: 0, False: 0}, 0
-    for case in cases:
-        text = (folder / f"{case.name}.ptx").read_text()
-        why = failure_of(case, text)
-        if why is not None:
-            verdict = _verdict(text, given.ptxas)
-            failed[case.output is not None] += 1
-            refused += verdict == "refuses"
-            print(f"{case.name}: {' / '.join(why.splitlines())}" + (verdict and f" [ptxas {verdict} it]"), flush=True)
-    with_values = sum(x.output is not None for x in cases)
-    print(
-        f"{with_values - failed[True]} of {with_values} tests give the expected bytes; "
-        f"{len(cases) - with_values - failed[False]} of {len(cases) - with_values} without values are read; "
-        f"ptxas refuses {refused} of the {sum(failed.values())} that fail"
-    )
-    return int(sum(failed.values()) > refused)
+    rows = [row_of(x, (folder / f"{x.name}.ptx").read_text(), given.ptxas) for x in cases]
+    return print_table("ZLUDA's spirv_run", revision(given.checkout), rows, (EQUAL, PARSED, ILLEGAL))
 
 
 if __name__ == "__main__":
