@@ -21,9 +21,8 @@ from wmma_emu.errors import (
 from wmma_emu.ptx import Module, empty, raw
 from wmma_emu.ptx.launch.emulated_gpu import EmulatedGpu
 
-TEXTS = Path(__file__).parents[1] / "texts"
-NVCC = (TEXTS / "pointers" / "nvcc_pointers.ptx").read_text()
-POINTERS = Module(NVCC, arch="sm_80", addresses="host", findings="report")
+TEXTS = Path(__file__).parent / "pointers"
+POINTERS = Module((TEXTS / "pointers.ptx").read_text(), arch="sm_80", addresses="host", findings="report")
 NODE = np.dtype([("value", "<i4"), ("next", "<u8")], align=True)
 
 KEEP = entry(
@@ -77,7 +76,7 @@ def test_a_grouped_gemm_has_the_bits_of_its_products_and_no_findings():
     a, b = ([rng.standard_normal((x[i], x[j])).astype(np.float16) for x in sizes] for i, j in ((0, 2), (2, 1)))
     d = [empty((m, n), np.float32) for m, n, _ in sizes]
     tables = np.array([[address(x) for x in group] for group in zip(a, b, d, strict=True)], np.uint64)
-    text = (TEXTS / "pointers" / "triton_grouped_gemm.ptx").read_text()
+    text = (TEXTS / "grouped_gemm.ptx").read_text()
     report = Module(text, arch="sm_80")["grouped_gemm"][3, 32, 1024](
         tables, sizes, len(sizes), None, None, addresses="host", reachable=[*a, *b, *d], schedules=3, findings="raise"
     )
@@ -191,7 +190,7 @@ def test_launches_of_several_threads_that_reach_an_array_follow_each_other():
 
 def test_the_emulated_gpu_of_tests_takes_the_option_too():
     gpu, x = EmulatedGpu(arch="sm_80", addresses="host"), numbers(32)
-    gpu.ptx((TEXTS / "pointers" / "nvcc_pointers.ptx").read_text())["add_one"][1, 32](table(x), reachable=[x])
+    gpu.ptx((TEXTS / "pointers.ptx").read_text())["add_one"][1, 32](table(x), reachable=[x])
     assert x[0] == 1
 
 
@@ -236,7 +235,7 @@ def test_addresses_far_from_everything_are_out_of_bounds(where):
 
 @pytest.mark.parametrize("where", [0x1_7E00_0000_0000, 0x1_7D00_0000_0000, 0x1_7C00_0000_0000, 0x1_7F00_0001_0000])
 def test_the_addresses_of_other_spaces_and_of_the_emulator_are_out_of_bounds(where):
-    text = (TEXTS / "pointers" / "nvcc_pointers.ptx").read_text()
+    text = (TEXTS / "pointers.ptx").read_text()
     x = numbers(32)
     with pytest.raises(KernelFindingsError, match="out of bounds"):
         Module(text, arch="sm_80", findings="raise")["add_one"][2, 32](table(x, where), addresses="host", reachable=[x])

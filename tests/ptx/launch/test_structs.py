@@ -13,7 +13,7 @@ from tests.ptx.texts_of_launches import entry
 from wmma_emu.errors import ArgumentError, ArgumentValueError, FragmentMismatchError, KernelFindingsError
 from wmma_emu.ptx import Module, Struct, empty, raw
 
-TEXT = (Path(__file__).parents[1] / "texts" / "pointers" / "nvcc_pointers.ptx").read_text()
+TEXT = (Path(__file__).parent / "pointers" / "pointers.ptx").read_text()
 PRODUCT = Module(TEXT, arch="sm_80", findings="raise")["product"]
 
 

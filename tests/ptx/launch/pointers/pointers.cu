@@ -1,4 +1,5 @@
-// Kernels that follow pointers in data: nvcc -ptx -arch=sm_80 pointers.cu -o nvcc_pointers.ptx
+// SPDX-License-Identifier: MIT
+// Kernels that follow pointers in data: nvcc -ptx -arch=sm_80 pointers.cu -o pointers.ptx
 #include <cstdint>
 
 struct Node {
