@@ -40,13 +40,16 @@ GEOMETRIES = {
 }  # fmt: skip
 """The geometries that are modelled (PTX ISA 9.1, tex and suld; ptxas 13.0 accepts these numbers of registers)."""
 
+_CUBE = (
+    "cube maps are not modelled: the rounding of the projection on a face, and the texels at its edges, are not documented"
+)
+
 _NOT_MODELLED = {
-    "cube": "cube maps are not modelled: how a GPU chooses the face and the texels at its edges is not documented",
-    "acube": "cube maps are not modelled: how a GPU chooses the face and the texels at its edges is not documented",
+    "cube": _CUBE, "acube": _CUBE,
     "2dms": "multi-sample textures are not modelled: CUDA makes none",
     "a2dms": "multi-sample textures are not modelled: CUDA makes none",
     "f16x2": "results of .f16x2 are not modelled: their rounding is not documented; use .f32",
-}
+}  # fmt: skip
 """Modifiers that are refused, with the reason."""
 
 _WORDS: dict[type, tuple[str, str]] = {
