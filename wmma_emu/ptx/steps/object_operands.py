@@ -41,7 +41,8 @@ GEOMETRIES = {
 """The geometries that are modelled (PTX ISA 9.1, tex and suld; ptxas 13.0 accepts these numbers of registers)."""
 
 _CUBE = (
-    "cube maps are not modelled: the rounding of the projection on a face, and the texels at its edges, are not documented"
+    "cube maps are not modelled: the rounding of the projection on a face, and the texels at its edges, are not "
+    "documented"
 )
 
 _NOT_MODELLED = {
