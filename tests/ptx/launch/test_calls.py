@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import wmma_emu as we
-from wmma_emu.errors import ArgumentValueError, BackendUnavailableError, UnsupportedInstructionError
+from wmma_emu.errors import ArgumentError, ArgumentValueError, BackendUnavailableError, UnsupportedInstructionError
 from wmma_emu.ptx.cuda.nvcc import find_nvcc
 
 _TEXTS = Path(__file__).parents[1] / "texts" / "calls"
@@ -165,3 +165,7 @@ def test_linked_modules_find_each_others_functions_and_variables(load):
         caller["k"][1, 32](np.zeros(32, np.int32))
     with pytest.raises(ArgumentValueError, match=r"is defined in .* and in .*, line"):
         caller.link(callee, callee)
+    with pytest.raises(ArgumentError, match=r"ptxas.* reads the machine code of one source"):
+        load("linked_caller", contraction="ptxas").link(callee)
+    with pytest.raises(ArgumentError, match="7 cannot be linked"):
+        caller.link(7)

@@ -121,6 +121,6 @@ def test_a_function_that_nothing_defines_is_named_with_what_would_define_it(name
         ret; }}\n.visible .entry other() {{ ret; }}"""
     module = we.ptx.Module(HEAD + declared + body)
     assert not module["other"][1, 32]().findings
-    message = rf"k cannot run, line 7: .*\n.*{name} is not defined.*{what}"
-    with pytest.raises(UnsupportedInstructionError, match=message):
+    said = rf"k cannot run, line 7: .*\n.*{name} is not defined.*{what}"
+    with pytest.raises(UnsupportedInstructionError, match=said):
         module["k"][1, 32]()

@@ -120,10 +120,11 @@ def test_a_function_returns_to_its_caller():
 
 
 def test_a_function_of_the_driver_that_is_not_modelled_is_named():
-    before = ".extern .func (.param .b32 r) cudaDeviceSynchronize();\n"
-    body = """{ .param .b32 r;
-    call.uni (r), cudaDeviceSynchronize; }"""
-    with pytest.raises(UnsupportedInstructionError, match="cudaDeviceSynchronize"):
+    before = ".extern .func (.param .b64 r) cudaGetParameterBuffer(.param .b64 n);\n"
+    body = """{ .param .b64 n; .param .b64 r;
+    st.param.b64 [n], %rd0;
+    call.uni (r), cudaGetParameterBuffer, (n); }"""
+    with pytest.raises(UnsupportedInstructionError, match=r"ParameterBuffer is not defined .*: cudadevrt defines it"):
         launch(body, numbers(), before=before)
 
 

@@ -263,6 +263,8 @@ class Module(PtxText):
 
         Raises
         ------
+        ArgumentError
+            If this module has ``contraction="ptxas"``, or another is neither PTX nor a module of PTX or CUDA C++.
         ArgumentValueError
             If two modules define a function or a variable, and neither definition is weak.
 
@@ -278,6 +280,10 @@ class Module(PtxText):
         >>> x
         array([3], dtype=int32)
         """
+        if self.open_roundings.policy == "ptxas":
+            raise ArgumentError(
+                "contraction='ptxas' reads the machine code of one source: link modules with 'rules' or 'never'"
+            )
         modules = [self, *(self._another(x) for x in others)]
         names = [x.name if x.name != "the PTX text" else f"module {i}" for i, x in enumerate(modules)]
         text = linked([(name, x.text) for name, x in zip(names, modules, strict=True)])

@@ -141,7 +141,7 @@ class AddressSpaces:
         used = fit(active, addresses.shape)
         if space == "global":
             where = self.globals.locate(id(instruction), addresses, total, alignment, used, write)
-            if self.heap.device_heap is not None:
+            if self.heap.device_heap is not None and self.globals.found in (-1, self.heap.device_heap_range):
                 where = self.heap.device_heap.checked(where, total)
         else:
             where = self._windows[space].locate(addresses, total, alignment, used)

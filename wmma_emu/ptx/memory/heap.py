@@ -118,6 +118,11 @@ class GlobalMemory:
             self.device_heap = kept.copied(self._device_heap_bytes)
             self.device_heap.begin(round_up(self.variables.end, 1 << 16))
 
+    @property
+    def device_heap_range(self) -> int:
+        """The index of the device heap among the ranges that may be accessed; the variables come before it."""
+        return len(self.variables.ranges())
+
     def expect(self, arrays: Iterable[NDArray[Any]]) -> None:
         """Reserve common positions for arrays that overlap and are going to be mapped.
 
