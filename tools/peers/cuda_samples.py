@@ -4,8 +4,8 @@
     python -m tools.peers.cuda_samples CHECKOUT [--only REGEX] [--include DIR ...] [--keep DIR] [--arch CHIP]
 
 CHECKOUT is a checkout of https://github.com/NVIDIA/cuda-samples (BSD). A sample counts as complete if the emulator has
-every instruction of each kernel that its own host code uses. Nothing is launched: `tools.run_nvidia_samples` launches the
-samples with tensor cores, and compares their results with NumPy.
+every instruction of each kernel that its own host code uses. Nothing is launched: `tools.run_nvidia_samples` launches
+the samples with tensor cores, and compares their results with NumPy.
 """
 
 import argparse

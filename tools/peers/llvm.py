@@ -5,8 +5,8 @@
 
 CHECKOUT is a checkout of https://github.com/llvm/llvm-project (Apache-2.0 with LLVM exceptions), or another folder with
 its `llvm/test/CodeGen/NVPTX`. The compiler is the LLVM in the wheel of llvmlite, and the tests have to be of about the
-same release. A text counts as complete if the emulator has every instruction of every function; what it lacks is listed,
-with the answer of ptxas. Nothing is launched: the tests have no values.
+same release. A text counts as complete if the emulator has every instruction of every function; what it lacks is
+listed, with the answer of ptxas. Nothing is launched: the tests have no values.
 """
 
 import argparse
@@ -119,7 +119,8 @@ def general_reason(opcode: str, reason: str) -> str:
     return _shorter(reason)
 
 
-_FAMILY = re.compile(r"(?:cp|tcgen05|tensormap|clusterlaunchcontrol)(?:\.(?:reduce|async|bulk|tensor|prefetch|[a-z_]+))*|\w+")
+_FAMILY = re.compile(r"(?:cp|tcgen05|tensormap|clusterlaunchcontrol)(?:\.[a-z_]+)*|\w+")
+"""The words of an opcode that name its family: for most, the mnemonic."""
 
 
 def _shorter(reason: str) -> str:
@@ -135,7 +136,7 @@ def row_of(name: str, text: str, ptxas: str | None) -> Row:
         return Row(name, OLD)
     try:
         everything = dict.fromkeys(refusals_of(text))
-    except Exception as error:  # noqa: BLE001 - a fault of the emulator, which the table has to show
+    except Exception as error:
         return Row(name, FAULT, f"{type(error).__name__}: {error}")
     refusals = [x for x in everything if _DECLARED not in x]
     if not refusals:

@@ -4,8 +4,9 @@
     python -m tools.peers.ocelot CHECKOUT [--only REGEX] [--seeds N] [--ptxas PATH] [--cases FILE]
 
 CHECKOUT is a checkout of https://github.com/gtcasl/gpuocelot (BSD) with its submodule `hydrazine`. The tests are C++:
-functions that write PTX, draw inputs, and compute what is expected. `ocelot_cases.cpp` compiles that file of the checkout
-with g++ and Boost's headers, and prints the cases. Integers have to be equal, numbers as near as the test itself asks.
+functions that write PTX, draw inputs, and compute what is expected. `ocelot_cases.cpp` compiles that file of the
+checkout with g++ and Boost's headers, and prints the cases. Integers have to be equal, numbers as near as the test
+itself asks.
 """
 
 import argparse
@@ -116,7 +117,7 @@ def is_near(here: Any, there: Any, epsilon: int) -> bool:
     >>> is_near(np.float32(1), np.float32(1.0000002), 1), is_near(np.float32(1), np.float32(1.0000004), 1)
     (True, False)
     """
-    if np.isnan(here) and np.isnan(there) or here == there:
+    if (np.isnan(here) and np.isnan(there)) or here == there:
         return True
     small = 1e4 if here.dtype.itemsize == 4 else 1e15
     with np.errstate(all="ignore"):
