@@ -63,8 +63,11 @@ def ptx_of(source: Path, include: Sequence[Path], arch: str) -> str:
     try:
         return Module.from_cuda(text, arch, include=include, name=source.name).text
     except CompilationError as error:
+        # Launches from kernels are linked later; other host code may lack its headers.
+        linked = "separate compilation" in str(error)
+        choice = {"options": ("-rdc=true",), "compiler": "nvcc"} if linked else {"compiler": "device part"}
         try:
-            return Module.from_cuda(text, arch, include=include, name=source.name, compiler="device part").text
+            return Module.from_cuda(text, arch, include=include, name=source.name, **choice).text  # type: ignore[arg-type]
         except CompilationError:
             raise error from None
 

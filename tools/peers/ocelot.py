@@ -24,8 +24,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tools.peers.ptxas import rejection, verdict
 from tools.peers.table import Row, print_table, revision
-from tools.peers.zluda import verdict
 from wmma_emu.errors import PtxSyntaxError, WmmaEmuError
 from wmma_emu.ptx import Module
 
@@ -84,11 +84,11 @@ def row_of(case: dict[str, Any], ptxas: str | None) -> Row:
     try:
         _module(text)["test"][case["blocks"], case["threads"]](output, given, findings="report")
     except (WmmaEmuError, TypeError, ValueError) as error:
-        judged = verdict(text, ptxas)
+        error_there = rejection(text, ptxas)
         line = str(error).splitlines()[0 if isinstance(error, PtxSyntaxError) else -1]
         reason = re.sub(r"^line \d+(, column \d+)?: ", "", line)
-        why = f"{type(error).__name__}: {reason[:200]}" + (judged and f" [ptxas {judged} it]")
-        return Row(name, ILLEGAL if judged == "refuses" else "refused", why)
+        why = f"{type(error).__name__}: {reason[:200]}{verdict(error_there)}"
+        return Row(name, ILLEGAL if error_there else "refused", why)
     if np.array_equal(output, expected):
         return Row(name, EQUAL)
     found = next(iter(_differences(output, expected, case["results"], case["epsilon"])), None)
@@ -142,7 +142,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if given.cases:
         given.cases.write_text("".join(json.dumps(x) + "\n" for x in cases), encoding="utf-8")
     rows = [row_of(x, given.ptxas) for x in cases if re.search(given.only, x["name"])]
-    suite = f"gpuocelot's TestPTXAssembly, {len({x['name'] for x in cases})} tests, {given.seeds} inputs each"
+    suite = f"gpuocelot's TestPTXAssembly, {len(cases) // given.seeds} tests, {given.seeds} inputs each"
     return print_table(suite, revision(given.checkout), rows, (EQUAL, NEAR, ILLEGAL))
 
 
