@@ -38,12 +38,13 @@ define i32 @add(i32 %a, i32 %b) {
     ],
 )  # fmt: skip
 def test_commands_that_compile_the_file_itself_are_read(line, runs):
-    assert [str(x) for x in runs_of(f"; RUN: {line}\ntarget triple = \"nvptx64-nvidia-cuda\"\n")] == runs
+    assert [str(x) for x in runs_of(f'; RUN: {line}\ntarget triple = "nvptx64-nvidia-cuda"\n')] == runs
 
 
 def test_a_function_is_compiled_because_a_kernel_calls_it():
     assert with_calls(FUNCTION).splitlines()[-1] == (
-        ".entry call_0() { .param .b32 r0; .param .b32 p0; .param .align 8 .b8 p1[16]; call.uni (r0), half, (p0, p1); ret; }"
+        ".entry call_0() { .param .b32 r0; .param .b32 p0; .param .align 8 .b8 p1[16]; "
+        "call.uni (r0), half, (p0, p1); ret; }"
     )
     assert row_of("f", FUNCTION, None).outcome == COMPLETE
     row = row_of("f", FUNCTION.replace("shr.u32", "frob.u32"), None)

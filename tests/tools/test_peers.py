@@ -151,7 +151,9 @@ def test_a_case_of_gpuocelot_that_cannot_run_is_refused():
     ],
 )  # fmt: skip
 def test_numbers_are_compared_as_gpuocelot_does(here, there, epsilon, near):
-    first, second = (np.dtype(x.split()[0].replace("f32", "f4").replace("f64", "f8")).type(x.split()[1]) for x in (here, there))
+    first, second = (
+        np.dtype(x.split()[0].replace("f32", "f4").replace("f64", "f8")).type(x.split()[1]) for x in (here, there)
+    )
     assert ocelot.is_near(first, second, epsilon) is near
 
 
@@ -166,7 +168,8 @@ def test_every_algorithm_of_cub_has_a_kernel():
     [
         ("block_scan_raking", [0, 3, 4, 8]), ("block_radix_sort_pairs", [1, 3, 0, 2]),
         ("block_radix_sort_descending", [255] * 4), ("block_discontinuity", [1, 1, 1, 1]),
-        ("thrust_copy_if", [4, 0, 0, 0]), ("thrust_max_element", [4, 0, 0, 0]), ("block_adjacent_difference", [3, -2, 3, -3]),
+        ("thrust_copy_if", [4, 0, 0, 0]), ("thrust_max_element", [4, 0, 0, 0]),
+        ("block_adjacent_difference", [3, -2, 3, -3]),
     ],
 )  # fmt: skip
 def test_expected_results_of_algorithms_are_those_of_a_block_by_hand(name, values):

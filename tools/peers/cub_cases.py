@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Kernels of a few lines that call the algorithms of CUB and Thrust, and their results by NumPy.
 
-A block has 64 threads and 256 numbers, ``in`` and ``out`` point at its own; ``t`` is the thread, ``x`` its four numbers.
+A block has 64 threads and 256 numbers, ``in`` and ``out`` point at its own; ``t`` is the thread, ``x`` its numbers.
 """
 
 from collections.abc import Callable
@@ -28,7 +28,9 @@ HEADERS = (
 )  # fmt: skip
 
 _PROLOGUE = """
-template <class T> __device__ void fill(const T* in, int t, T (&x)[4]) { for (int i = 0; i < 4; ++i) x[i] = in[4*t + i]; }
+template <class T> __device__ void fill(const T* in, int t, T (&x)[4]) {
+  for (int i = 0; i < 4; ++i) x[i] = in[4*t + i];
+}
 template <class T> __device__ void put(T* out, int t, T (&x)[4]) { for (int i = 0; i < 4; ++i) out[4*t + i] = x[i]; }
 struct Less { template <class T> __device__ bool operator()(T a, T b) const { return a < b; } };
 struct Even { __device__ bool operator()(int a) const { return a % 2 == 0; } };
@@ -121,14 +123,16 @@ CASES = (
         lambda a: np.argsort(a, kind="stable").astype(a.dtype)),
     Case("block_radix_sort_float", _collective("BlockRadixSort<float, 64, 4>", "B(s).Sort(x); put(out, t, x);"),
          np.sort, "float"),
-    Case("block_merge_sort", _collective("BlockMergeSort<int, 64, 4>", "B(s).Sort(x, Less()); put(out, t, x);"), np.sort),
+    Case("block_merge_sort", _collective("BlockMergeSort<int, 64, 4>", "B(s).Sort(x, Less()); put(out, t, x);"),
+         np.sort),
     *(Case(f"block_load_{x.lower()}", _load(x, x), _positions)
       for x in ("DIRECT", "VECTORIZE", "TRANSPOSE", "WARP_TRANSPOSE", "WARP_TRANSPOSE_TIMESLICED")),
     Case("block_exchange", _collective("BlockExchange<int, 64, 4>", "B(s).BlockedToStriped(x, x); put(out, t, x);"),
          lambda a: a.reshape(4, 64).T.ravel()),
     *(Case(f"block_histogram_{x.lower()}", _collective(
         f"BlockHistogram<int, 64, 4, 64, cub::BLOCK_HISTO_{x}>",
-        "__shared__ int h[64]; for (int& y : x) y %= 64; B(s).Histogram(x, h); __syncthreads(); out[t] = h[t];"), _histogram)
+        "__shared__ int h[64]; for (int& y : x) y %= 64; B(s).Histogram(x, h); __syncthreads(); out[t] = h[t];"),
+        _histogram)
       for x in ("SORT", "ATOMIC")),
     Case("block_discontinuity", _collective(
         "BlockDiscontinuity<int, 64>",
@@ -157,7 +161,8 @@ CASES = (
     Case("thrust_reduce", "if (t == 0) out[0] = thrust::reduce(thrust::seq, in, in + 256);",
          lambda a: _first(a.sum(keepdims=True, dtype=a.dtype), a)),
     Case("thrust_transform_reduce",
-         "if (t == 0) out[0] = thrust::transform_reduce(thrust::seq, in, in + 256, Square(), 0, ::cuda::std::plus<>());",
+         "if (t == 0) "
+         "out[0] = thrust::transform_reduce(thrust::seq, in, in + 256, Square(), 0, ::cuda::std::plus<>());",
          lambda a: _first((a * a).sum(keepdims=True, dtype=a.dtype), a)),
     Case("thrust_inclusive_scan", _thrust("thrust::inclusive_scan(thrust::seq, out, out + 256, out);"),
          lambda a: np.cumsum(a).astype(a.dtype)),

@@ -4,8 +4,8 @@
     python -m tools.peers.cuda_samples CHECKOUT [--only REGEX] [--include DIR ...] [--keep DIR] [--arch CHIP]
 
 CHECKOUT is a checkout of https://github.com/NVIDIA/cuda-samples (BSD). A sample counts as complete if the emulator has
-every instruction of each kernel that its own host code uses. Nothing is launched: `tools.run_nvidia_samples` launches the
-samples with tensor cores, and compares their results with NumPy.
+every instruction of each kernel that its own host code uses. Nothing is launched: `tools.run_nvidia_samples` launches
+the samples with tensor cores, and compares their results with NumPy.
 """
 
 import argparse
@@ -63,8 +63,11 @@ def ptx_of(source: Path, include: Sequence[Path], arch: str) -> str:
     try:
         return Module.from_cuda(text, arch, include=include, name=source.name).text
     except CompilationError as error:
+        # Launches from kernels are linked later; other host code may lack its headers.
+        linked = "separate compilation" in str(error)
+        choice = {"options": ("-rdc=true",), "compiler": "nvcc"} if linked else {"compiler": "device part"}
         try:
-            return Module.from_cuda(text, arch, include=include, name=source.name, compiler="device part").text
+            return Module.from_cuda(text, arch, include=include, name=source.name, **choice).text  # type: ignore[arg-type]
         except CompilationError:
             raise error from None
 

@@ -5,23 +5,22 @@
 
 CHECKOUT is a checkout of https://github.com/llvm/llvm-project (Apache-2.0 with LLVM exceptions), or another folder with
 its `llvm/test/CodeGen/NVPTX`. The compiler is the LLVM in the wheel of llvmlite, and the tests have to be of about the
-same release. A text counts as complete if the emulator has every instruction of every function; what it lacks is listed,
-with the answer of ptxas. Nothing is launched: the tests have no values.
+same release. A text counts as complete if the emulator has every instruction of every function; what it lacks is
+listed, with the answer of ptxas. Nothing is launched: the tests have no values.
 """
 
 import argparse
 import re
 import shutil
-import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import llvmlite
 import llvmlite.binding
 
-from tools.peers.llvm_compile import Run, compiled, runs_of
+from tools.peers.llvm_compile import RunLine, compiled, runs_of
+from tools.peers.ptxas import rejection
 from tools.peers.table import Row, print_table, revision
 from wmma_emu.chips import ARCHS
 from wmma_emu.errors import WmmaEmuError
@@ -42,8 +41,6 @@ _DECLARED = "is not defined in this PTX source"
 
 _OLDEST = "sm_90"
 """The chip that runs the code for chips before Volta."""
-
-_OLDEST_OF_PTXAS = 75
 
 
 def with_calls(text: str) -> str:
@@ -119,7 +116,8 @@ def general_reason(opcode: str, reason: str) -> str:
     return _shorter(reason)
 
 
-_FAMILY = re.compile(r"(?:cp|tcgen05|tensormap|clusterlaunchcontrol)(?:\.(?:reduce|async|bulk|tensor|prefetch|[a-z_]+))*|\w+")
+_FAMILY = re.compile(r"(?:cp|tcgen05|tensormap|clusterlaunchcontrol)(?:\.[a-z_]+\b)*|\w+")
+"""The words of an opcode that name its family: for most, the mnemonic."""
 
 
 def _shorter(reason: str) -> str:
@@ -135,28 +133,14 @@ def row_of(name: str, text: str, ptxas: str | None) -> Row:
         return Row(name, OLD)
     try:
         everything = dict.fromkeys(refusals_of(text))
-    except Exception as error:  # noqa: BLE001 - a fault of the emulator, which the table has to show
+    except Exception as error:
         return Row(name, FAULT, f"{type(error).__name__}: {error}")
     refusals = [x for x in everything if _DECLARED not in x]
     if not refusals:
         return Row(name, UNDEFINED if everything else COMPLETE)
     reason = "; ".join(refusals[:_MOST_REASONS]) + (" ..." if len(refusals) > _MOST_REASONS else "")
-    rejected = ptxas and _rejected(text, ptxas)
+    rejected = rejection(text, ptxas)
     return Row(name, ILLEGAL if rejected else REFUSED, f"{reason}; ptxas: {rejected}" if rejected else reason)
-
-
-def _rejected(text: str, ptxas: str) -> str:
-    """Return the first error of ptxas, or nothing if it accepts the text."""
-    target = re.search(r"\.target\s+(sm_(\d+)\w*)", text)
-    chip = target[1] if target and int(target[2]) >= _OLDEST_OF_PTXAS else _OLDEST
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "text.ptx"
-        path.write_text(text.rstrip("\0"), encoding="utf-8")
-        command = [ptxas, f"-arch={chip}", "-c", str(path), "-o", f"{path}.cubin"]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if not done.returncode:
-        return ""
-    return next((re.sub(r"^.*?(?:error|fatal)\s*:\s*", "", x)[:160] for x in done.stderr.splitlines()), "it fails")
 
 
 def _rows(folder: Path, given: argparse.Namespace) -> Iterator[Row]:
@@ -169,7 +153,7 @@ def _rows(folder: Path, given: argparse.Namespace) -> Iterator[Row]:
             yield _row(f"{name} {run}", f"{path.stem}.{number}.ptx", source, run, given)
 
 
-def _row(case: str, file: str, source: str, run: Run, given: argparse.Namespace) -> Row:
+def _row(case: str, file: str, source: str, run: RunLine, given: argparse.Namespace) -> Row:
     kept = given.keep and given.keep / file
     if kept and kept.is_file():
         return row_of(case, kept.read_text(encoding="utf-8"), given.ptxas)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import llvmlite.binding as llvm
 
-__all__ = ["Run", "compiled", "runs_of"]
+__all__ = ["RunLine", "compiled", "runs_of"]
 
 TRIPLES = {"nvptx64": "nvptx64-nvidia-cuda", "nvptx": "nvptx-nvidia-cuda"}
 
@@ -21,7 +21,7 @@ _OTHERS = {"verify-machineinstrs", "o", "asm-verbose"}
 """Options of llc that do not change the code."""
 
 
-class Run(NamedTuple):
+class RunLine(NamedTuple):
     """One command of a test: the target, and LLVM's options that llvmlite sets for a whole process."""
 
     triple: str = TRIPLES["nvptx64"]
@@ -35,7 +35,7 @@ class Run(NamedTuple):
         return " ".join(x for x in words if x)
 
 
-def runs_of(source: str) -> tuple[Run, ...]:
+def runs_of(source: str) -> tuple[RunLine, ...]:
     """Return the distinct commands of a test that run ``llc`` on the file itself and expect that it succeeds.
 
     Examples
@@ -60,8 +60,8 @@ def _commands(source: str) -> Iterator[list[str]]:
                 yield [x for x in words if x not in ("<", "%s", "<%s", "-", "%t")]
 
 
-def _run(words: list[str], default: str) -> Run:
-    run = Run(default)
+def _run(words: list[str], default: str) -> RunLine:
+    run = RunLine(default)
     for word in words:
         name, _, value = word.lstrip("-").partition("=")
         if name in ("mtriple", "march"):
@@ -77,7 +77,7 @@ def _run(words: list[str], default: str) -> Run:
     return run
 
 
-def compiled(source: str, run: Run) -> tuple[str, str]:
+def compiled(source: str, run: RunLine) -> tuple[str, str]:
     """Return the PTX of a test, or an empty text and the reason: LLVM ends the process at what it cannot select."""
     context = multiprocessing.get_context("fork")
     receiver, sender = context.Pipe(duplex=False)
@@ -93,7 +93,7 @@ def compiled(source: str, run: Run) -> tuple[str, str]:
     return result
 
 
-def _compile(sender: Connection, source: str, run: Run) -> None:
+def _compile(sender: Connection, source: str, run: RunLine) -> None:
     silent = os.open(os.devnull, os.O_WRONLY)
     for stream in (1, 2):  # the tests of LLVM's own debug output write pages
         os.dup2(silent, stream)

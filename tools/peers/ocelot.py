@@ -4,8 +4,9 @@
     python -m tools.peers.ocelot CHECKOUT [--only REGEX] [--seeds N] [--ptxas PATH] [--cases FILE]
 
 CHECKOUT is a checkout of https://github.com/gtcasl/gpuocelot (BSD) with its submodule `hydrazine`. The tests are C++:
-functions that write PTX, draw inputs, and compute what is expected. `ocelot_cases.cpp` compiles that file of the checkout
-with g++ and Boost's headers, and prints the cases. Integers have to be equal, numbers as near as the test itself asks.
+functions that write PTX, draw inputs, and compute what is expected. `ocelot_cases.cpp` compiles that file of the
+checkout with g++ and Boost's headers, and prints the cases. Integers have to be equal, numbers as near as the test
+itself asks.
 """
 
 import argparse
@@ -23,8 +24,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tools.peers.ptxas import rejection, verdict
 from tools.peers.table import Row, print_table, revision
-from tools.peers.zluda import verdict
 from wmma_emu.errors import PtxSyntaxError, WmmaEmuError
 from wmma_emu.ptx import Module
 
@@ -83,11 +84,11 @@ def row_of(case: dict[str, Any], ptxas: str | None) -> Row:
     try:
         _module(text)["test"][case["blocks"], case["threads"]](output, given, findings="report")
     except (WmmaEmuError, TypeError, ValueError) as error:
-        judged = verdict(text, ptxas)
+        error_there = rejection(text, ptxas)
         line = str(error).splitlines()[0 if isinstance(error, PtxSyntaxError) else -1]
         reason = re.sub(r"^line \d+(, column \d+)?: ", "", line)
-        why = f"{type(error).__name__}: {reason[:200]}" + (judged and f" [ptxas {judged} it]")
-        return Row(name, ILLEGAL if judged == "refuses" else "refused", why)
+        why = f"{type(error).__name__}: {reason[:200]}{verdict(error_there)}"
+        return Row(name, ILLEGAL if error_there else "refused", why)
     if np.array_equal(output, expected):
         return Row(name, EQUAL)
     found = next(iter(_differences(output, expected, case["results"], case["epsilon"])), None)
@@ -116,7 +117,7 @@ def is_near(here: Any, there: Any, epsilon: int) -> bool:
     >>> is_near(np.float32(1), np.float32(1.0000002), 1), is_near(np.float32(1), np.float32(1.0000004), 1)
     (True, False)
     """
-    if np.isnan(here) and np.isnan(there) or here == there:
+    if (np.isnan(here) and np.isnan(there)) or here == there:
         return True
     small = 1e4 if here.dtype.itemsize == 4 else 1e15
     with np.errstate(all="ignore"):
@@ -141,7 +142,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if given.cases:
         given.cases.write_text("".join(json.dumps(x) + "\n" for x in cases), encoding="utf-8")
     rows = [row_of(x, given.ptxas) for x in cases if re.search(given.only, x["name"])]
-    suite = f"gpuocelot's TestPTXAssembly, {len({x['name'] for x in cases})} tests, {given.seeds} inputs each"
+    suite = f"gpuocelot's TestPTXAssembly, {len(cases) // given.seeds} tests, {given.seeds} inputs each"
     return print_table(suite, revision(given.checkout), rows, (EQUAL, NEAR, ILLEGAL))
 
 

@@ -2,8 +2,8 @@
 """A plug-in of pytest that lets tinygrad's mock GPU launch its kernels on the emulator.
 
 `tools.peers.tinygrad` starts pytest with it, in a checkout of tinygrad. The mock GPU is tinygrad's own model of the
-CUDA driver; it calls one function, ``ptx_run``, for each launch, with the text of the kernel and its arguments as 64-bit
-numbers: addresses in the driver's memory, or values.
+CUDA driver; it calls one function, ``ptx_run``, for each launch, with the text of the kernel and its arguments as
+64-bit numbers: addresses in the driver's memory, or values.
 """
 
 import ctypes
@@ -51,9 +51,7 @@ def run_kernel(text: str, values: list[int], launch: tuple[Any, Any, int], memor
     """Launch the kernel of a text."""
     grid, block, shared = launch
     kernel = _kernel(text)
-    arguments = [
-        argument_of(x, 8 * y.bytes, memory) for x, y in zip(values, kernel.parameters, strict=True)
-    ]
+    arguments = [argument_of(x, 8 * y.bytes, memory) for x, y in zip(values, kernel.parameters, strict=True)]
     seconds = float(os.environ.get("WMMA_EMU_SECONDS", "300"))
     kernel[grid, block, shared](*arguments, findings="report", max_seconds=seconds)
 
@@ -99,7 +97,7 @@ class _Results:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Write the outcome of the test itself, or of its preparation if that did not pass."""
-        if report.when != "call" and report.passed or report.nodeid in self.failed:
+        if (report.when != "call" and report.passed) or report.nodeid in self.failed:
             return
         self.failed |= {report.nodeid} if report.failed else set()
         noted = {str(x): str(y) for x, y in report.user_properties}

@@ -13,9 +13,7 @@ import argparse
 import math
 import re
 import shutil
-import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,11 +22,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tools.peers.ptxas import rejection, verdict
 from tools.peers.table import Row, print_table, revision
 from wmma_emu.errors import WmmaEmuError
 from wmma_emu.ptx import Module
 
-__all__ = ["ZludaTest", "array_of", "cases_of", "failure_of", "main", "row_of", "value_of", "verdict"]
+__all__ = ["ZludaTest", "array_of", "cases_of", "failure_of", "main", "row_of", "value_of"]
 
 FOLDER = Path("ptx/src/test/spirv_run")
 
@@ -170,26 +169,13 @@ def _bits(value: Any) -> str:
     return f"{int(value.view(f'u{value.dtype.itemsize}')):#0{2 + 2 * value.dtype.itemsize}x}"
 
 
-def verdict(text: str, ptxas: str | None) -> str:
-    """Return ptxas's answer to a source: ``"takes"``, ``"refuses"``, or nothing if ptxas is not installed."""
-    if not ptxas:
-        return ""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "text.ptx"
-        path.write_text(text)
-        command = [ptxas, f"-arch={_chip(text)}", str(path), "-o", str(path.with_suffix(".cubin"))]
-        run = subprocess.run(command, capture_output=True, check=False)
-    return "refuses" if run.returncode else "takes"
-
-
 def row_of(case: ZludaTest, text: str, ptxas: str | None) -> Row:
     """Run a test; a failure is not counted against the emulator if ptxas rejects the PTX."""
     why = failure_of(case, text)
     if why is None:
         return Row(case.name, EQUAL if case.output is not None else PARSED)
-    judged = verdict(text, ptxas)
-    outcome = ILLEGAL if judged == "refuses" else "fails"
-    return Row(case.name, outcome, " / ".join(why.splitlines()) + (judged and f" [ptxas {judged} it]"))
+    error = rejection(text, ptxas)
+    return Row(case.name, ILLEGAL if error else "fails", " / ".join(why.splitlines()) + verdict(error))
 
 
 def main(argv: Sequence[str] | None = None) -> int:

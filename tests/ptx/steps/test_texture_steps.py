@@ -208,7 +208,7 @@ def test_queries_return_the_sizes():
 @pytest.mark.parametrize(
     ("line", "why"),
     [
-        ("tex.cube.v4.f32.f32 {%f1,%f2,%f3,%f4}, [%rd1, {%f1,%f2,%f3,%f3}];", "reads a cube map, which is not modelled"),
+        ("tex.cube.v4.f32.f32 {%f1,%f2,%f3,%f4}, [%rd1, {%f1,%f2,%f3,%f3}];", "reads a cube map, which is not"),
         ("tex.2dms.v4.f32.s32 {%f1,%f2,%f3,%f4}, [%rd1, {%r1,%r2,%r3,%r3}];", "a multi-sample texture"),
         ("tex.2d.v2.f16x2.f32 {%r1,%r2}, [%rd1, {%f1,%f2}];", "whose rounding is not documented"),
         ("tex.2d.v4.f32.f32 {%f1,%f2,%f3,%f4}, [%rd1, {%f1,%f2}], {%r1,%r2};", "offsets and depth comparisons"),
