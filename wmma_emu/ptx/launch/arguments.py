@@ -28,11 +28,11 @@ string is its name in messages."""
 
 
 class PointedArray(NamedTuple):
-    """An array to which a field of a struct points, with the name of the array in messages."""
+    """An array to which a field of a struct points, or a texture, with its name in messages."""
 
     name: str
     field: str
-    array: "NDArray[Any] | Raw"
+    array: "NDArray[Any] | Raw | TextureObject"
 
 
 class Argument(NamedTuple):

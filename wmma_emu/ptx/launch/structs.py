@@ -84,7 +84,7 @@ class Struct:
         for i, field in enumerate(self.fields):
             if isinstance(field, Struct):
                 found += [(f"field {i}.{name.removeprefix('field ')}", x) for name, x in field.pointed]
-            elif field is not None and _points(field):
+            elif isinstance(field, np.ndarray | Raw | Texture | Surface):
                 found.append((f"field {i}", field))
         return (*found, *((name, x) for name, (_, x) in self._pointers.items() if x is not None))
 
