@@ -57,7 +57,8 @@ class Launch(Runner):
             unused), a number for a scalar, bytes or a `Struct` for a struct.
         **options
             Options of `LaunchOptions`: ``findings``, ``schedule``, ``schedules``, ``max_steps``, ``max_seconds``,
-            ``max_bytes``, ``checks``, ``silence``, ``fill``, ``baseline``, ``keep_bytes``, ``echo``, ``watch``.
+            ``max_bytes``, ``checks``, ``silence``, ``fill``, ``baseline``, ``cooperative``, ``keep_bytes``, ``echo``,
+            ``watch``.
 
         Raises
         ------

@@ -9,6 +9,7 @@ import numpy as np
 from wmma_emu.instructions.launches import Dim3
 from wmma_emu.ptx.findings import Sighting, Sightings
 from wmma_emu.ptx.launch.arguments import Argument, pack_parameters, require_aligned
+from wmma_emu.ptx.launch.cooperative import uses_workspace
 from wmma_emu.ptx.launch.memory_of_arrays import memory_of
 from wmma_emu.ptx.launch.options import LaunchOptions
 from wmma_emu.ptx.launch.prepared_kernel import PreparedKernel
@@ -51,7 +52,9 @@ class Runner:
             return places[label]
 
         parameters = pack_parameters(kernel.program, values, place)
-        if kernel.compiled.is_cooperative:
+        if uses_workspace(
+            kernel.program, kernel.called, module.arch, self.grid, self.block, self.shared_bytes, options.cooperative
+        ):
             heap.workspace = heap.map(np.zeros(WORKSPACE_BYTES, np.uint8), "the grid's workspace")
         require_aligned(values, places)
         kernel.check_arguments(values, places)
@@ -61,5 +64,6 @@ class Runner:
             compiled or kernel.compiled, heap, parameters, self.grid, self.block, self.shared_bytes,
             binding=kernel.binding, findings=findings, limits=options.limits, schedule=seed, checks=checks,
             fill=options.fill, raced=raced, suspects=suspects, recorder=recorder,
+            cooperative=bool(options.cooperative),
         )  # fmt: skip
         return Run(heap, counts), list(findings)

@@ -11,6 +11,7 @@ from wmma_emu.errors import UnsupportedInstructionError, shorten
 from wmma_emu.ptx.machine.choices import only_computes, undecided
 from wmma_emu.ptx.machine.control import CONTROL, Terminator, branch_of, fall_through, guarded_threads
 from wmma_emu.ptx.machine.control_state import ControlState
+from wmma_emu.ptx.machine.endless_waits import only_reads
 from wmma_emu.ptx.machine.target_limits import TargetLimits
 from wmma_emu.ptx.machine.value_steps import value_step
 from wmma_emu.ptx.machine.warp_barrier import WarpBarrier
@@ -18,7 +19,6 @@ from wmma_emu.ptx.machine.warp_sync import WarpSync, is_bar_warp, required_lanes
 from wmma_emu.ptx.program.flow import writes
 from wmma_emu.ptx.program.polling import Polls, polls_of
 from wmma_emu.ptx.program.program import KernelProgram, Missing, NotBitExact, PtxInstruction
-from wmma_emu.ptx.program.special import reads_grid_workspace
 from wmma_emu.ptx.program.written import Written, written_by
 from wmma_emu.ptx.state import State, carry_of
 from wmma_emu.ptx.steps.availability import require_available, require_since
@@ -44,21 +44,22 @@ class CompiledProgram:
     """A program that is ready to be executed.
 
     ``basic_blocks`` are keyed by the pc of their first instruction. ``synchronising`` are the instructions that whole
-    warps execute together; ``spinning`` the pcs of basic blocks that read data that other threads may change;
+    warps execute together; ``spinning`` the pcs of basic blocks that read data that other threads may change,
+    ``reading`` those that change only registers;
     ``exiting`` the pcs of those that only exit. ``written`` describes the memory that stores may write, ``polls`` the
-    accesses that poll; ``is_cooperative`` is whether blocks of the grid wait for each other in its workspace.
+    accesses that poll.
     """
 
     program: KernelProgram
     basic_blocks: dict[int, BasicBlock]
     synchronising: dict[int, WarpSync | WarpBarrier]
     spinning: frozenset[int]
+    reading: frozenset[int]
     exiting: tuple[int, ...]
     not_bit_exact: tuple[NotBitExact, ...]
     missing: tuple[Missing, ...]
     written: Written
     polls: Polls
-    is_cooperative: bool
 
 
 def compile_program(program: KernelProgram, binding: CompileContext) -> CompiledProgram:
@@ -114,12 +115,17 @@ def compile_program(program: KernelProgram, binding: CompileContext) -> Compiled
     spinning = frozenset(
         start
         for start, block in blocks.items()
-        if any(_may_spin(x) for x in program.instructions[start : start + block.length])
+        if any(may_spin(x) for x in program.instructions[start : start + block.length])
+    )
+    reading = frozenset(
+        start
+        for start, block in blocks.items()
+        if block.length and all(map(only_reads, program.instructions[start : start + block.length]))
     )
     exiting = tuple(x for x, y in blocks.items() if not y.body and _is_exit(program, x, first_function))
     return CompiledProgram(
-        program, blocks, synchronising, spinning, exiting, tuple(caveats), tuple(missing),
-        written_by(program), polls_of(program), reads_grid_workspace(program),
+        program, blocks, synchronising, spinning, reading, exiting, tuple(caveats), tuple(missing),
+        written_by(program), polls_of(program),
     )  # fmt: skip
 
 
@@ -137,7 +143,7 @@ def _is_exit(program: KernelProgram, pc: int, first_function: int) -> bool:
     return found.guard is None and (found.mnemonic == "exit" or (found.mnemonic == "ret" and pc < first_function))
 
 
-def _may_spin(instruction: PtxInstruction) -> bool:
+def may_spin(instruction: PtxInstruction) -> bool:
     """Return whether a loop around an instruction may wait for another thread."""
     words = {"volatile", "acquire", "relaxed", "mmio"}
     return instruction.mnemonic in ("atom", "mbarrier", "nanosleep") or not words.isdisjoint(instruction.modifiers)

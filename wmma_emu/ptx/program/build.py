@@ -106,7 +106,7 @@ def _kernel(
         linker.storage.local_bytes, sizes.get("reqntid"), sizes.get("maxntid"), tree.lines,
         tuple(zip([x.function.name for x in functions], starts, ends, strict=True)), sizes.get("reqnctapercluster"),
         (*linker.refusals, *dict.fromkeys(reached[x] for x in linker.resolver.used if x in reached)),
-        linker.storage.shared_span,
+        linker.storage.shared_span, specials=frozenset(linker.storage.specials),
     )  # fmt: skip
 
 

@@ -23,7 +23,7 @@ class Storage:
 
     ``dynamic_offset`` is the assumed offset of dynamic shared memory; `shared_span` is its final value.
     ``shared_bytes`` and ``local_bytes`` are the sizes on a GPU, without gaps; ``elements`` are the element sizes of
-    variables in bytes.
+    variables in bytes; ``specials`` the special registers that are read.
     """
 
     dynamic_offset: int
@@ -32,6 +32,7 @@ class Storage:
     elements: dict[Symbol, int] = field(default_factory=dict)
     shared_bytes: int = 0
     local_bytes: int = 0
+    specials: set[str] = field(default_factory=set)
     _span: int = 0
     _dynamic_alignment: int = 0
     _shared: dict[int, Symbol] = field(default_factory=dict)
