@@ -21,13 +21,15 @@ def readings(body, kind, count, **options):
 def test_a_clock_advances_from_one_instruction_to_the_next(name, kind):
     register = "%r5" if kind == "u32" else "%rd5"
     size = int(kind[1:]) // 8
-    body = "".join(f"mov.{kind} {register}, %{name};\nst.global.{kind} [%rd1+{size * i}], {register};\n" for i in range(9))
+    line = f"mov.{kind} {register}, %{name};\nst.global.{kind} [%rd1+{{}}], {register};\n"
+    body = "".join(line.format(size * i) for i in range(9))
     found = readings(body, kind, 9)
     assert found == sorted(set(found)) and found[0] > 0 and found[-1] - found[0] < 1000
 
 
 def test_the_upper_half_of_a_clock_belongs_to_its_lower_half():
-    body = "mov.u32 %r5, %globaltimer_hi;\nmov.u32 %r6, %clock_hi;\nadd.u32 %r5, %r5, %r6;\nst.global.u32 [%rd1], %r5;\n"
+    body = "mov.u32 %r5, %globaltimer_hi;\nmov.u32 %r6, %clock_hi;\nadd.u32 %r5, %r5, %r6;\n"
+    body += "st.global.u32 [%rd1], %r5;\n"
     assert readings(body, "u32", 1) == [0]
 
 
@@ -102,7 +104,8 @@ def test_a_wait_with_a_time_out_does_not_run_out_of_time_before_the_other_thread
 def test_clocks_of_later_blocks_go_on(monkeypatch):
     monkeypatch.setattr(run, "blocks_at_once", lambda *given: 1)
     starts = np.zeros(3, np.uint64)
-    body = "mov.u64 %rd5, %globaltimer;\nmul.wide.u32 %rd6, %r1, 8;\nadd.s64 %rd6, %rd1, %rd6;\nst.global.u64 [%rd6], %rd5;"
+    body = "mov.u64 %rd5, %globaltimer;\nmul.wide.u32 %rd6, %r1, 8;\nadd.s64 %rd6, %rd1, %rd6;\n"
+    body += "st.global.u64 [%rd6], %rd5;\n"
     launch(body + "ret;", starts, grid=3, block=1)
     assert (np.diff(starts.astype(np.int64)) > 0).all()
 

@@ -159,5 +159,5 @@ def test_a_multi_grid_barrier_is_refused_in_words():
     body = """{ .param .b64 h; .param .b32 f; .param .b32 r;
     st.param.b64 [h], %rd1; st.param.b32 [f], 0; call.uni (r), cudaCGSynchronize, (h, f); }
     ret;"""
-    with pytest.raises(UnsupportedInstructionError, match="multi-grid groups .* on several GPUs, .*this_grid"):
+    with pytest.raises(UnsupportedInstructionError, match=r"multi-grid groups .* on several GPUs, .*this_grid"):
         launch(body, np.zeros(1, np.uint32), before=before)

@@ -45,7 +45,8 @@ def value(name, kind="u32", grid=1, block=32, arch="sm_90", shared=0, before="")
     ("name", "expected"), [("dynamic_smem_size", 200), ("total_smem_size", 384), ("aggr_smem_size", 384 + 1024)]
 )
 def test_sizes_of_shared_memory_are_in_whole_units_with_the_reserved_part_or_without(name, expected):
-    before = ".shared .align 4 .b8 s[100];\n.extern .shared .align 4 .b8 d[];\nst.shared.u8 [s], 1;\nst.shared.u8 [d], 1;\n"
+    before = ".shared .align 4 .b8 s[100];\n.extern .shared .align 4 .b8 d[];\n"
+    before += "st.shared.u8 [s], 1;\nst.shared.u8 [d], 1;\n"
     assert value(name, before=before, shared=200) == expected
 
 
@@ -57,7 +58,8 @@ def test_shared_memory_is_in_units_of_256_bytes_before_sm_80():
 def test_blocks_are_distributed_to_the_multiprocessors_in_turn():
     assert value("nsmid") == 132 and value("smid", grid=1) == 0
     x = numbers(300)
-    body = "mov.u32 %r5, %smid;\nmul.wide.u32 %rd5, %r1, 4;\nadd.s64 %rd5, %rd1, %rd5;\nst.global.u32 [%rd5], %r5;\nret;"
+    body = "mov.u32 %r5, %smid;\nmul.wide.u32 %rd5, %r1, 4;\nadd.s64 %rd5, %rd1, %rd5;\n"
+    body += "st.global.u32 [%rd5], %r5;\nret;"
     assert not launch(body, x, grid=300, block=1).findings
     assert x.tolist() == [i % 132 for i in range(300)]
 

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Barriers of tiles of several warps, as nvcc compiles ``tiled_partition<64>``: in reserved shared memory."""
 
-import numpy as np
 import pytest
 
 from tests.ptx.texts_of_kernels import launch, numbers, put

@@ -36,9 +36,12 @@ class Runner:
     def run_once(
         self, values: Sequence[Argument], variables: Any, options: LaunchOptions, seed: int | None, *,
         raced: RacedBytes | None = None, suspects: Suspects | None = None, recorder: LaunchRecorder | None = None,
-        compiled: CompiledProgram | None = None,
+        compiled: CompiledProgram | None = None, spent: float = 0,
     ) -> tuple[Run, list[Sighting]]:  # fmt: skip
-        """Run once on copies of the arrays, in some order; optionally with a recorder, or with another program."""
+        """Run once on copies of the arrays, in some order; optionally with a recorder, or with another program.
+
+        ``spent`` are seconds of the time limit that have passed already.
+        """
         kernel, module = self.kernel, self.kernel.module
         heap = GlobalMemory(module.program, variables, limit=options.max_bytes)
         heap.expect(array for value in values for array in value.arrays)
@@ -64,6 +67,6 @@ class Runner:
             compiled or kernel.compiled, heap, parameters, self.grid, self.block, self.shared_bytes,
             binding=kernel.binding, findings=findings, limits=options.limits, schedule=seed, checks=checks,
             fill=options.fill, raced=raced, suspects=suspects, recorder=recorder,
-            cooperative=bool(options.cooperative),
+            cooperative=bool(options.cooperative), spent=spent,
         )  # fmt: skip
         return Run(heap, counts), list(findings)

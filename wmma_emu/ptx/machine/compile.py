@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Compilation of a program to basic blocks: runs of instructions, and the terminator of each."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -62,8 +62,10 @@ class CompiledProgram:
     polls: Polls
 
 
-def compile_program(program: KernelProgram, binding: CompileContext) -> CompiledProgram:
-    """Compile every instruction to a step, and cut the program into basic blocks.
+def compile_program(
+    program: KernelProgram, binding: CompileContext, check_time: Callable[[], None] = lambda: None
+) -> CompiledProgram:
+    """Compile every instruction to a step, and cut the program into basic blocks; ``check_time`` may end it early.
 
     Instructions that are not modelled are listed in ``missing`` and left out: such a program must not be executed.
     """
@@ -76,6 +78,7 @@ def compile_program(program: KernelProgram, binding: CompileContext) -> Compiled
     target = TargetLimits(binding, _bind)
     first_function = min(callees, default=len(program.instructions))
     for pc, instruction in enumerate(program.instructions):
+        check_time()
         try:
             require_available(instruction, binding.arch)
             terminator = None
@@ -110,6 +113,7 @@ def compile_program(program: KernelProgram, binding: CompileContext) -> Compiled
     for pc in [last - 1, *(x - 1 for x in callees)]:  # a thread that runs past the last instruction returns
         if 0 <= pc and pc in steps:
             terminators[pc] = _then(steps.pop(pc), _control(_RETURN, pc, pc < first_function))
+    check_time()
     blocks = dict(_basic_blocks(program, steps, terminators, synchronising))
     blocks.setdefault(last, BasicBlock((), CONTROL["exit"](_RETURN, last), 0))
     spinning = frozenset(
@@ -122,6 +126,7 @@ def compile_program(program: KernelProgram, binding: CompileContext) -> Compiled
         for start, block in blocks.items()
         if block.length and all(map(only_reads, program.instructions[start : start + block.length]))
     )
+    check_time()
     exiting = tuple(x for x, y in blocks.items() if not y.body and _is_exit(program, x, first_function))
     return CompiledProgram(
         program, blocks, synchronising, spinning, reading, exiting, tuple(caveats), tuple(missing),

@@ -73,6 +73,7 @@ def run(
     suspects: Suspects | None = None,
     recorder: LaunchRecorder | None = None,
     cooperative: bool = False,
+    spent: float = 0,
 ) -> Counts:
     """Execute a kernel over a grid.
 
@@ -82,9 +83,10 @@ def run(
     warps, of blocks, and of threads that access one address, or `BACKWARDS`; ``findings`` must be for the same
     ``checks``. ``raced`` collects the bytes that are in races. ``suspects`` is given when the launch is run again
     because of its races: only the loads that it names are undefined then. ``recorder`` records the course of the
-    launch. ``cooperative`` is whether all blocks run at the same time, as blocks that wait for each other must.
+    launch. ``cooperative`` is whether all blocks run at the same time, as blocks that wait for each other must. ``spent``
+    are the seconds of the time limit that have passed already.
     """
-    deadline = Deadline(limits)
+    deadline = Deadline(limits, spent=spent)
     more: frozenset[int] = frozenset()
     while True:
         try:

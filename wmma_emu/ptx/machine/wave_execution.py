@@ -36,6 +36,8 @@ class WaveExecution(ControlState):
                 on_completion()
         except Exceeded as error:
             raise LaunchLimitError(f"the launch took more than {error}; {thread_states(self)}") from None
+        except LaunchLimitError as error:
+            raise LaunchLimitError(f"{error}; {thread_states(self)}") from None
 
     def _run(self) -> None:
         state, scheduler, basic_blocks = self.state, self.scheduler, self._basic_blocks
