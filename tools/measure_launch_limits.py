@@ -2,8 +2,7 @@
 """Measure how exactly launches keep ``max_seconds`` and ``max_bytes``, over hostile kernels.
 
 Run ``python -m tools.measure_launch_limits --page docs/evidence/launch-limits-2026-11-27.md`` for the page, or with
-``--only NAME`` and ``--seconds 1`` for some rows. Each launch runs in a process of its own, so that its resident memory
-can be told from that of the others.
+``--only NAME`` and ``--seconds 1`` for some rows. Each kernel is launched in a new process.
 """
 
 import argparse
@@ -27,7 +26,7 @@ GIGABYTES = (0.25, 0.5, 1.0, 2.0)
 _PAGE = 4096
 _MOST_LETTERS = 150
 _LONGEST = 5
-"""The time limit of launches of which the memory is measured, in seconds."""
+"""The time limit in seconds while memory is measured."""
 
 
 def resident() -> int:

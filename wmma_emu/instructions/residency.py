@@ -30,7 +30,7 @@ class Residency(Sourced):
     evidence: Evidence
 
     def blocks_per_multiprocessor(self, block: Dim3, shared_bytes: int) -> int:
-        """Return the largest number of blocks that a multiprocessor holds, if registers are no limit.
+        """Return the largest number of blocks that a multiprocessor holds, if there are enough registers.
 
         Examples
         --------

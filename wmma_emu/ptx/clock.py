@@ -10,10 +10,10 @@ _LARGEST_LEAP = 36
 class Clock:
     """Emulated time: one cycle, which is one nanosecond, for each instruction that is stepped, and for each reading.
 
-    PTX promises only that clocks advance, and nothing about how fast. A loop that waits for nothing but time would run
-    for as many steps as it waits for cycles: after 16 iterations, the time advances by twice as much with each. The
-    time is that of the launch, and the same in every run. ``timers`` are the operands, by their `id`, that such loops
-    read.
+    PTX promises only that clocks advance, and nothing about how fast. A loop that waits only for time would run for as
+    many steps as it waits for cycles: after 16 iterations, the time advances by twice as much with each. The time
+    continues from one wave to the next, and is the same in every run. ``timers`` are the operands, by their `id`, that
+    such loops read.
 
     Examples
     --------

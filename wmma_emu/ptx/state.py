@@ -2,6 +2,7 @@
 """The state of a wave of blocks: the registers of all its threads, its memory, its causality order, its findings."""
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -86,7 +87,6 @@ class State:
         self.output: list[str] = []
         self.check_time: Callable[[], None] = lambda: None
         self.clock = Clock()
-        self._of_launch = launch_registers(arch, memory)
 
     def read(self, operand: Operand | None, type_name: str) -> Array:
         """Read a source operand as bit patterns of a type's width.
@@ -182,6 +182,10 @@ class State:
     def warps(self, active: Active) -> Warps:
         """Return the warps that execute an instruction together."""
         return Warps(self.shape, active)
+
+    @cached_property
+    def _of_launch(self) -> dict[str, int]:
+        return launch_registers(self.arch, self.memory)
 
     def _special(self, operand: SpecialRegister) -> Array:
         if operand.name in CLOCKS:

@@ -101,7 +101,7 @@ def test_a_wait_with_a_time_out_does_not_run_out_of_time_before_the_other_thread
     assert report.completed and not report.findings
 
 
-def test_clocks_of_later_blocks_go_on(monkeypatch):
+def test_clocks_of_later_blocks_continue(monkeypatch):
     monkeypatch.setattr(run, "blocks_at_once", lambda *given: 1)
     starts = np.zeros(3, np.uint64)
     body = "mov.u64 %rd5, %globaltimer;\nmul.wide.u32 %rd6, %r1, 8;\nadd.s64 %rd6, %rd1, %rd6;\n"

@@ -117,7 +117,7 @@ def test_a_barrier_of_the_grid_without_a_workspace_is_found_and_ends_the_launch(
     [("sm_90", 1024, 0, 264), ("sm_90", 32, 0, 32 * 132), ("sm_90", 128, 100 * 1024, 2 * 132), ("sm_75", 1024, 0, 72),
      ("sm_80", 64, 48 * 1024, 3 * 108), ("sm_89", 1024, 0, 142)],
 )  # fmt: skip
-def test_a_cooperative_grid_is_no_larger_than_what_the_chip_can_hold(arch, block, shared, most):
+def test_a_cooperative_grid_that_is_larger_than_the_chip_can_hold_is_rejected(arch, block, shared, most):
     text = text_of(".extern .shared .align 4 .b8 s[];\nst.shared.u32 [s], 1;\nret;" if shared else "ret;")
     kernel = we.ptx.Module(text.replace("sm_90", "sm_75"), arch=arch, findings="report")["k"]
     with pytest.raises(LaunchConfigurationError, match=f"holds {most}: .*cudaErrorCooperativeLaunchTooLarge"):
@@ -154,7 +154,7 @@ def test_threads_that_have_exited_do_not_hold_up_the_others_of_their_block_at_a_
     assert not launch(body, np.zeros(1, np.uint32), grid=4, block=64, cooperative=True).findings
 
 
-def test_a_multi_grid_barrier_is_refused_in_words():
+def test_a_multi_grid_barrier_is_refused_with_the_reason():
     before = ".extern .func (.param .b32 r) cudaCGSynchronize(.param .b64 h, .param .b32 f);"
     body = """{ .param .b64 h; .param .b32 f; .param .b32 r;
     st.param.b64 [h], %rd1; st.param.b32 [f], 0; call.uni (r), cudaCGSynchronize, (h, f); }

@@ -91,7 +91,7 @@ def test_a_tile_whose_other_half_does_not_arrive_is_a_deadlock(size):
     assert "no thread writes" in text and "ld.acquire.cta" in text and "128 threads have exited" in text
 
 
-def test_the_offsets_lie_in_a_part_of_1024_bytes_that_begins_as_zeros_and_overlaps_no_variable():
+def test_the_reserved_part_has_1024_bytes_begins_as_zeros_and_overlaps_no_variable():
     x = numbers(6)
     names = enumerate("begin end cap 0 1".split())
     reads = "".join(f"mov.u32 %r{10 + i}, %reserved_smem_offset_{name};\n" for i, name in names)

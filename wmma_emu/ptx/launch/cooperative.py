@@ -20,7 +20,7 @@ def uses_workspace(
     Raises
     ------
     LaunchConfigurationError
-        If the kernel synchronises its grid and nothing is said about the launch, or if the launch is cooperative and no
+        If the kernel synchronises its grid and ``cooperative`` is None, or if the launch is cooperative and no
         GPU with the chip can hold all blocks at the same time.
     """
     reads = reads_grid_workspace(program)
@@ -45,7 +45,7 @@ def require_resident(called: str, arch: Arch, grid: Dim3, block: Dim3, shared_by
         ...
     wmma_emu.errors.LaunchConfigurationError: the grid of a cooperative launch of k has 265 blocks, which have to run at
     the same time; a multiprocessor of sm_90 holds at most 2 of 1024 threads and 0 bytes of shared memory, and the
-    H200, with the most multiprocessors, 132, holds 264: launch at most so many (a GPU may hold fewer, because of their
+    H200, with the most multiprocessors, 132, holds 264: launch at most as many (a GPU may hold fewer, because of their
     registers or because it has fewer multiprocessors, and then returns cudaErrorCooperativeLaunchTooLarge)
     """
     chip = residency_of(arch)
@@ -56,6 +56,6 @@ def require_resident(called: str, arch: Arch, grid: Dim3, block: Dim3, shared_by
             f"the grid of a cooperative launch of {called} has {blocks} blocks, which have to run at the same time; a "
             f"multiprocessor of {arch} holds at most {each} of {prod(block)} threads and {shared_bytes} bytes of "
             f"shared memory, and the {chip.product}, with the most multiprocessors, {chip.multiprocessors}, holds "
-            f"{most}: launch at most so many (a GPU may hold fewer, because of their registers or because it has "
+            f"{most}: launch at most as many (a GPU may hold fewer, because of their registers or because it has "
             "fewer multiprocessors, and then returns cudaErrorCooperativeLaunchTooLarge)"
         )

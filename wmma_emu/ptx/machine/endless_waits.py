@@ -12,23 +12,23 @@ from wmma_emu.ptx.steps.values import VALUE_STEPS
 from wmma_emu.ptx.threads import Active, Array
 
 _QUIET, _AGAIN = 2048, 4096
-"""How many basic blocks in sequence only read memory before their state is kept, and until it is kept again."""
+"""The number of basic blocks in sequence that only read memory until the state is kept, and until it is kept again."""
 
 _READING = {"ld", "ldu", "bra", "fence", "membar"}
 
 
 def only_reads(instruction: PtxInstruction) -> bool:
-    """Return whether an instruction changes nothing but registers of its thread, in a way that memory determines."""
+    """Return whether an instruction changes only registers of its thread, and depends only on them and on memory."""
     clocks = any(isinstance(x, SpecialRegister) and x.name in CLOCKS for x in instruction.operands)
     return not clocks and (instruction.mnemonic in _READING or instruction.mnemonic in VALUE_STEPS)
 
 
 class EndlessWaits:
-    """Finds out that a wave will never end, because all its threads wait.
+    """Detects that a wave will never end, because all its threads wait.
 
     If all threads that can run have come back to the same instruction with the same registers, and no memory was
     written in between, this will happen again and again. ``reading`` are the pcs of the basic blocks that consist of
-    instructions for which `only_reads` holds; ``polling`` those that read what other threads may write.
+    instructions for which `only_reads` holds; ``polling`` those that read data which other threads may write.
     """
 
     def __init__(self, state: State, scheduler: Scheduler, reading: frozenset[int], polling: frozenset[int]) -> None:
@@ -38,7 +38,7 @@ class EndlessWaits:
         self._moved = np.zeros(0, np.bool_)
 
     def is_reached(self, pc: int, active: Active) -> bool:
-        """Return whether the wave waits forever, after the active threads have executed the basic block at a pc."""
+        """Return whether the wave will wait without end, after active threads have executed the basic block at a pc."""
         if pc not in self._reading:
             self._quiet, self._kept = 0, None
             return False

@@ -62,9 +62,7 @@ class Deadline:
     wmma_emu.ptx.machine.limits.Exceeded: 2 seconds (max_seconds)
     """
 
-    def __init__(
-        self, limits: Limits, clock: Callable[[], float] | None = None, *, spent: float = 0
-    ) -> None:
+    def __init__(self, limits: Limits, clock: Callable[[], float] | None = None, *, spent: float = 0) -> None:
         self._limits = limits
         self._clock = _clock if clock is None else clock
         self._start = self._clock() - spent

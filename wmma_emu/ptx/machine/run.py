@@ -83,8 +83,8 @@ def run(
     warps, of blocks, and of threads that access one address, or `BACKWARDS`; ``findings`` must be for the same
     ``checks``. ``raced`` collects the bytes that are in races. ``suspects`` is given when the launch is run again
     because of its races: only the loads that it names are undefined then. ``recorder`` records the course of the
-    launch. ``cooperative`` is whether all blocks run at the same time, as blocks that wait for each other must. ``spent``
-    are the seconds of the time limit that have passed already.
+    launch. ``cooperative`` is whether all blocks run at the same time, as blocks that wait for each other must.
+    ``spent`` are the seconds of the time limit that have passed already.
     """
     deadline = Deadline(limits, spent=spent)
     more: frozenset[int] = frozenset()

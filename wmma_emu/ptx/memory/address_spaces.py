@@ -193,7 +193,7 @@ class AddressSpaces:
         return None if shadow is None else shadow.loaded(resolved, active)
 
     def _is_reserved(self, resolved: ResolvedAccess) -> bool:
-        """Return whether an access is to reserved shared memory, in which races are not sought.
+        """Return whether an access is to reserved shared memory, which is not checked for races.
 
         Only code of NVIDIA uses it, and this code relies on more than PTX guarantees: in reductions of tiles, lanes
         read what only the first lane of their warp has acquired.

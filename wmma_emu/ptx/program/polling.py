@@ -25,8 +25,8 @@ class Polls(NamedTuple):
     ``waits`` are loads and atomic operations that wait for a store of another thread; ``lock_attempts`` are
     ``atom.cas`` that acquire a lock or try again. Compilers move the first access of a loop that sleeps before the
     loop: it polls as well. ``cas_guesses`` are weak loads of a word whose value becomes the expected value of an
-    ``atom.cas`` of that word. ``timers`` are the operands, by their `id`, that read a clock in a loop which waits for
-    nothing but time.
+    ``atom.cas`` of that word. ``timers`` are the operands, by their `id`, that read a clock in a loop which waits
+    only for time.
     """
 
     waits: frozenset[int]

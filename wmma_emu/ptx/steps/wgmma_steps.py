@@ -133,16 +133,14 @@ _AT_ONCE = 1 << 24
 
 def _in_parts(state: State, bound: BoundProduct, a: Bits, b: Bits, c: Bits, indices: Ints | None) -> Bits:
     """Multiply the matrices of all warpgroups, some at a time, so that the time limit of the launch is kept."""
-    operands = (a, b, c, indices)
-    count = max(len(x) for x in operands if x is not None)
+    count = max(len(x) for x in (a, b, c, indices) if x is not None)
     at_once = max(_AT_ONCE // (a.shape[-2] * a.shape[-1] * b.shape[-1]), 1)
     parts = []
     for first in range(0, count, at_once):
         state.check_time()
-        part_a, part_b, part_c, part_indices = (
-            x if x is None or len(x) == 1 else x[first : first + at_once] for x in operands
-        )
-        extras = Extras(part_indices)
+        some = slice(first, first + at_once)
+        part_a, part_b, part_c = (x if len(x) == 1 else x[some] for x in (a, b, c))
+        extras = Extras(indices if indices is None or len(indices) == 1 else indices[some])
         parts.append(multiply(bound.matrix.product, part_a, part_b, part_c, extras, engine=bound.engine))
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
