@@ -40,6 +40,10 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
         c_void_p, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_void_p, _POINTER(c_void_p),
         _POINTER(c_void_p),
     ),
+    "cuLaunchCooperativeKernel": (
+        c_void_p, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_void_p, _POINTER(c_void_p),
+    ),
+    "cuOccupancyMaxActiveBlocksPerMultiprocessor": (_POINTER(c_int), c_void_p, c_int, c_size_t),
     "cuGetErrorString": (c_int, _POINTER(c_char_p)),
 }  # fmt: skip
 
@@ -110,6 +114,30 @@ class Device:
         if one.tobytes() != other.tobytes():
             raise CudaError(f"{kernel} did not write all of its output, or two launches of it differ")
         return one
+
+    def run_cooperatively(
+        self, kernel: str, shape: tuple[int, ...], dtype: DTypeLike, *, blocks: int, threads: int
+    ) -> NDArray[Any]:
+        """Launch a kernel that takes a pointer to the output with all its blocks at the same time, once."""
+        out = np.zeros(shape, dtype)
+        buffer = c_uint64(self._upload(out))
+        arguments = (c_void_p * 1)(ctypes.addressof(buffer))
+        try:
+            self._call(
+                "cuLaunchCooperativeKernel", self._function(kernel), blocks, 1, 1, threads, 1, 1, 0, None, arguments
+            )
+            self._call("cuCtxSynchronize")
+            self._call("cuMemcpyDtoH_v2", out.ctypes.data, buffer, out.nbytes)
+        finally:
+            self._call("cuMemFree_v2", buffer)
+        return out
+
+    def blocks_per_multiprocessor(self, kernel: str, threads: int, dynamic_shared_bytes: int = 0) -> int:
+        """Return the number of blocks of a kernel that a multiprocessor holds."""
+        found = c_int()
+        name = "cuOccupancyMaxActiveBlocksPerMultiprocessor"
+        self._call(name, byref(found), self._function(kernel), threads, dynamic_shared_bytes)
+        return found.value
 
     def run_twice(
         self,

@@ -37,6 +37,7 @@ from numpy.typing import NDArray
 from tools.cuda_driver import Device, driver_version
 from wmma_emu.errors import WmmaEmuError
 from wmma_emu.ptx import Module, Report, Struct, raw
+from wmma_emu.ptx.program.special import reads_grid_workspace
 
 Array = NDArray[Any]
 
@@ -186,7 +187,8 @@ def emulated(bundle: Path, **options: Any) -> tuple[dict[str, Array], Report]:
         module.variable(variable).reshape(-1).view(np.uint8)[:] = arrays[name].reshape(-1).view(np.uint8)
     arguments = [_argument(x, arrays) for x in launch["arguments"]]
     grid, block = tuple(launch["grid"]), tuple(launch["block"])
-    report = module[launch["kernel"]][grid, block, launch["shared"]](*arguments)
+    prepared = module[launch["kernel"]][grid, block, launch["shared"]]
+    report = prepared(*arguments, cooperative=reads_grid_workspace(prepared.kernel.program) or None)
     for variable, name in launch.get("variables", {}).items():
         arrays[name] = module.variable(variable).reshape(-1).view(np.uint8).copy()
     return arrays, report

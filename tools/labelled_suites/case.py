@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import wmma_emu as we
 from wmma_emu.ptx import KINDS
+from wmma_emu.ptx.program.special import reads_grid_workspace
 
 __all__ = ["LabelledLaunch", "LabelledProgram", "examined", "verdict"]
 
@@ -66,7 +67,8 @@ def _launch(module: Any, launch: LabelledLaunch, seconds: float, findings: list[
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         kernel = module[launch.kernel][launch.grid, launch.block, launch.shared]
-        report = kernel(*launch.arguments, findings="report", max_seconds=seconds)
+        cooperative = reads_grid_workspace(kernel.kernel.program) or None
+        report = kernel(*launch.arguments, findings="report", max_seconds=seconds, cooperative=cooperative)
     findings += [
         {
             "kind": x.kind, "severity": KINDS[x.kind].severity, "source": str(x.source or ""),

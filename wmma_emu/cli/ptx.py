@@ -118,6 +118,8 @@ def _launch(arguments: Namespace, terminal: Terminal) -> int:
             options[name] = int(_number(f"--{name.replace('_', '-')}", text))
     if arguments.max_seconds is not None:
         options["max_seconds"] = _number("--max-seconds", arguments.max_seconds)
+    if arguments.cooperative:
+        options["cooperative"] = True
     if arguments.checks is not None:
         options["checks"] = _checks(arguments.checks)
     options["silence"] = [_silence(x) for x in arguments.silence]

@@ -50,6 +50,9 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     option(parser, "--max-steps", metavar="N",
         help="instructions executed before the launch is stopped; 1e8 if left out")  # fmt: skip
     option(parser, "--max-seconds", metavar="S", help="seconds before a run of the launch is stopped; 300 if left out")
+    option(parser, "--cooperative", action="store_true",
+        help="run all blocks at the same time, so that they may wait for each other, as this_grid().sync() does"
+    )  # fmt: skip
     option(parser, "--max-bytes", metavar="N", help="memory that the launch may use; 4 GiB if left out")
     add_engine(parser)
     option(parser, "--checks", completes=_CHECKS, metavar="C[,C...]",

@@ -2,6 +2,7 @@
 """The state of a wave of blocks: the registers of all its threads, its memory, its causality order, its findings."""
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.instructions import Arch
 from wmma_emu.ptx.causality import CausalityOrder
+from wmma_emu.ptx.clock import Clock
 from wmma_emu.ptx.constants import constant
 from wmma_emu.ptx.definedness.registers import UndefinedRegisters
 from wmma_emu.ptx.definedness.undefined import Undefined, all_bits, cast, stacked
@@ -28,14 +30,10 @@ from wmma_emu.ptx.program.program import (
     SpecialRegister,
     Symbol,
 )
+from wmma_emu.ptx.program.special import CLOCKS
+from wmma_emu.ptx.special_values import launch_registers
 from wmma_emu.ptx.threads import Active, Array, Threads, Warps
 from wmma_emu.ptx.widths import bits_of_type, dtype_of_bits
-
-_CLOCKS = ("clock", "clock_hi", "clock64", "globaltimer", "globaltimer_lo", "globaltimer_hi")
-_SHARED_SIZES = ("dynamic_smem_size", "total_smem_size", "aggr_smem_size")
-
-MODELLED_SPECIALS = Threads.special_names().union(_CLOCKS, _SHARED_SIZES)
-"""The names of the special registers that `State.special` supports."""
 
 
 class Pending(Protocol):
@@ -55,7 +53,7 @@ class State:
     until then. ``watched`` are the registers that are uninitialised in some thread, or whose value has not arrived;
     ``pending`` is the asynchronous products in flight. ``steps`` counts the instructions stepped so far, each by any
     number of threads, and ``output`` is the text that the kernel has printed. ``check_time`` raises if the time limit
-    is exceeded; instructions that process threads one by one call it.
+    is exceeded; instructions that process threads one by one call it. ``clock`` is the emulated time.
     """
 
     def __init__(
@@ -88,6 +86,7 @@ class State:
         self.steps = 0
         self.output: list[str] = []
         self.check_time: Callable[[], None] = lambda: None
+        self.clock = Clock()
 
     def read(self, operand: Operand | None, type_name: str) -> Array:
         """Read a source operand as bit patterns of a type's width.
@@ -104,7 +103,7 @@ class State:
             value = self.read(operand.register, "pred")
             value = ~value if operand.negated else value
         elif isinstance(operand, SpecialRegister):
-            value = self.special(operand.name)
+            value = self._special(operand)
         elif isinstance(operand, Symbol):
             value = self.memory.address_of(operand)
         else:
@@ -184,13 +183,18 @@ class State:
         """Return the warps that execute an instruction together."""
         return Warps(self.shape, active)
 
-    def special(self, name: str) -> Array:
-        """Return the value of a special register, one of `MODELLED_SPECIALS`."""
-        if name in _CLOCKS:  # PTX promises only that the time increases
-            return np.full((1, 1, 1), self.steps >> 32 if name.endswith("_hi") else self.steps, np.uint64)
-        if name in _SHARED_SIZES:
-            return np.full((1, 1, 1), self.memory.shared_size(name), np.uint32)
-        return self.threads.special(name)
+    @cached_property
+    def _of_launch(self) -> dict[str, int]:
+        return launch_registers(self.arch, self.memory)
+
+    def _special(self, operand: SpecialRegister) -> Array:
+        if operand.name in CLOCKS:
+            now = self.clock.read(id(operand), self.steps)
+            return np.full((1, 1, 1), now >> 32 if operand.name.endswith("_hi") else now, np.uint64)
+        if operand.name == "smid":  # blocks are distributed to the multiprocessors in turn
+            return np.asarray(self.threads.blocks.reshape(-1, 1, 1) % self._of_launch["nsmid"], np.uint64)
+        value = self._of_launch.get(operand.name)
+        return self.threads.special(operand.name) if value is None else np.full((1, 1, 1), value, np.uint64)
 
 
 def carry_of(program: KernelProgram) -> Register:

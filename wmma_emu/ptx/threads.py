@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from wmma_emu.instructions.launches import Dim3
 from wmma_emu.layouts.spec import LANES
-from wmma_emu.ptx.program.special import workspace_registers
 
 __all__ = ["Active", "Array", "Dim3", "Threads", "Warps", "index_of", "linear_of"]
 
@@ -36,8 +35,7 @@ class Threads:
     """The threads of some blocks of a grid, which run together as a wave.
 
     ``blocks`` are the linear indices of the blocks, x fastest. ``exists`` is a mask, (1, W, 32), of the lanes that are
-    threads of the block; None if every warp is whole. ``workspace`` is the address of the grid's workspace; 0 if the
-    launch does not use one.
+    threads of the block; None if every warp is whole.
 
     Examples
     --------
@@ -46,21 +44,16 @@ class Threads:
     ((4, 2, 32), array([0, 2], dtype=uint32), array([0, 1, 0, 1], dtype=uint32))
     """
 
-    def __init__(self, grid: Dim3, block: Dim3, blocks: NDArray[np.int64], workspace: int = 0) -> None:
-        self.grid, self.block, self.blocks, self.workspace = grid, block, blocks, workspace
+    def __init__(self, grid: Dim3, block: Dim3, blocks: NDArray[np.int64]) -> None:
+        self.grid, self.block, self.blocks = grid, block, blocks
         self.count = prod(block)
         self.num_warps = -(-self.count // LANES)
         self.shape = len(blocks), self.num_warps, LANES
         self._linear = np.arange(self.num_warps * LANES).reshape(1, self.num_warps, LANES)
         self.exists: NDArray[np.bool_] | None = None if self.count % LANES == 0 else self._linear < self.count
 
-    @classmethod
-    def special_names(cls) -> frozenset[str]:
-        """Return the names of the special registers that `special` supports."""
-        return frozenset(cls(Dim3(1), Dim3(1), np.zeros(1, np.int64))._constants)
-
     def special(self, name: str) -> Array:
-        """Return the value of a special register as uint32 (uint64 if it has 64 bits), as narrow as it can be."""
+        """Return the value of a special register of the threads or the grid, as narrow as it can be."""
         return self._constants[name]
 
     @cached_property
@@ -84,13 +77,9 @@ class Threads:
             "laneid": np.arange(LANES, dtype=np.uint32).reshape(1, 1, LANES),
             "warpid": np.arange(self.num_warps, dtype=np.uint32).reshape(1, -1, 1),
             "nwarpid": _uniform(self.num_warps),
-            "smid": _uniform(0),
-            "nsmid": _uniform(1),
-            "gridid": np.zeros((1, 1, 1), np.uint64),
             "cluster_ctarank": _uniform(0),
             "cluster_nctarank": _uniform(1),
             "is_explicit_cluster": np.zeros((1, 1, 1), np.bool_),
-            **{name: _uniform(x) for name, x in workspace_registers(self.workspace).items()},
         }
 
     def name_block(self, g: int) -> Dim3:

@@ -8,7 +8,6 @@ from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.instructions import ARCHS
 from wmma_emu.ptx.program.program import PtxInstruction, Register
 from wmma_emu.ptx.program.special import SPECIAL
-from wmma_emu.ptx.state import MODELLED_SPECIALS
 from wmma_emu.ptx.steps.availability import FIRST_CHIPS, require_available
 from wmma_emu.ptx.steps.table import MACHINE_STEPS, NOTHING
 
@@ -62,20 +61,15 @@ def test_an_instruction_of_a_later_chip_is_missing_on_an_older_one(line, before,
     assert missing(line, first) == []
 
 
-@pytest.mark.parametrize("name", sorted(SPECIAL.keys() - MODELLED_SPECIALS))
-def test_special_registers_that_are_not_modelled_are_missing(name):
-    mov = {"u32": "mov.u32 %r1", "u64": "mov.u64 %rd1"}[SPECIAL[name].type]
-    assert missing(f"{mov}, %{name};", "sm_90") == [(mov[:7], f"the special register %{name} is not modelled")]
+@pytest.mark.parametrize("name", sorted(SPECIAL))
+def test_every_special_register_is_modelled(name):
+    mov = {"u32": "mov.u32 %r1", "u64": "mov.u64 %rd1", "pred": "mov.pred %p1"}[SPECIAL[name].type]
+    assert missing(f"{mov}, %{name};", "sm_90") == []
 
 
 def test_special_registers_in_a_vector_are_checked_too():
-    ((_, reason),) = missing("st.global.v2.b32 [%rd1], {%r1, %envreg3};", "sm_90")
-    assert reason == "the special register %envreg3 is not modelled"
-
-
-def test_the_fourth_element_of_an_index_is_zero():
-    assert {f"{name}.w" for name in ("tid", "ntid", "ctaid", "nctaid")} <= MODELLED_SPECIALS
-    assert missing("mov.u32 %r1, %tid.w;", "sm_70") == []
+    ((_, reason),) = missing("st.global.v2.b32 [%rd1], {%r1, %reserved_smem_offset_1};", "sm_75")
+    assert "has no %reserved_smem_offset_1" in reason and "sm_80" in reason
 
 
 def test_no_instruction_is_available_on_the_chip_before_its_first_one():

@@ -204,8 +204,7 @@ def test_shared_memory_ends_where_the_block_ends():
     wave.store("shared", one(44), np.ones((1, 1, 1, 1), np.uint32))
     wave.store("shared", one(48), np.ones((1, 1, 1, 1), np.uint32), line=4)
     assert "but the block has only 48 bytes: just past its end" in wave.found[0].message
-    assert wave.memory.shared_size("total_smem_size") == 48
-    assert wave.memory.shared_size("dynamic_smem_size") == 8
+    assert wave.memory.dynamic_shared_bytes == 8
     wave.load("shared", one((1 << 32) - 16), line=6)
     assert "16 bytes before its beginning" in wave.found[1].message
 

@@ -89,9 +89,6 @@ class BytesOfBlocks:
     def address_of(self, symbol):
         return symbol.offset
 
-    def shared_size(self, name):
-        return self.bytes.shape[1]
-
 
 class ByHand:
     """Threads, registers that are created when first named, and steps."""

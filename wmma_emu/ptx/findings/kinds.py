@@ -187,7 +187,7 @@ KINDS = {
     "deadlock": Kind(
         "every remaining thread waits for another thread", "error", "the kernel does not end", "",
         "Look for a barrier that counts threads which have exited, that requires more threads than reach it, or that "
-        "two warps reach in different orders.",
+        "two warps reach in different orders; and for a loop that waits for a value which no thread writes.",
         "Never: the launch has ended.",
         "Nothing: the kernel hangs with each of the tools, and without them. When lanes of a warp that also waits had "
         "exited, the chip released the others, and no tool reported anything.",

@@ -29,7 +29,7 @@ from wmma_emu.ptx.launch.structs import arrays_of
 from wmma_emu.ptx.launch.texture_caveats import caveats_of
 from wmma_emu.ptx.launch.unused_values import classify_uses
 from wmma_emu.ptx.launch.variable_names import LaunchNames, names_of, variable_of
-from wmma_emu.ptx.machine.limits import Counts
+from wmma_emu.ptx.machine.limits import Counts, Deadline, Limits
 from wmma_emu.ptx.memory.races.race import RacedBytes
 from wmma_emu.ptx.memory.races.suspects import Suspects
 from wmma_emu.ptx.memory.variables import ModuleMemory
@@ -61,8 +61,8 @@ class Launch(Runner):
             unused), a number for a scalar, bytes, a ctypes.Structure or a `Struct` for a struct.
         **options
             Options of `LaunchOptions`: ``findings``, ``schedule``, ``schedules``, ``max_steps``, ``max_seconds``,
-            ``max_bytes``, ``checks``, ``silence``, ``fill``, ``baseline``, ``keep_bytes``, ``addresses``,
-            ``reachable``, ``echo``, ``watch``, ``objects``.
+            ``max_bytes``, ``checks``, ``silence``, ``fill``, ``baseline``, ``cooperative``, ``keep_bytes``,
+            ``addresses``, ``reachable``, ``echo``, ``watch``, ``objects``.
 
         Raises
         ------
@@ -79,12 +79,24 @@ class Launch(Runner):
         UnsupportedInstructionError
             If the kernel contains instructions that are not modelled.
         """
+        spent = self.compile(options)
         self.kernel.require_modelled()
         given = self.kernel.read(arguments, options, self.grid)
-        return self.run(given, options)
+        return self.run(given, options, spent)
 
-    def run(self, given: LaunchArguments, options: Mapping[str, Any]) -> Report:
-        """Run the kernel on arguments that fit. Only entry points call this, so that warnings name the user's line."""
+    def compile(self, options: Mapping[str, Any]) -> float:
+        """Compile the kernel within the time limit of the options, if they have a legal one; return the seconds."""
+        seconds = options.get("max_seconds", self.kernel.module.options.max_seconds)
+        is_legal = isinstance(seconds, int | float) and not isinstance(seconds, bool) and seconds > 0
+        compiling = Deadline(Limits(seconds=seconds if is_legal else None))
+        self.kernel.compile(compiling)
+        return compiling.seconds
+
+    def run(self, given: LaunchArguments, options: Mapping[str, Any], spent: float = 0) -> Report:
+        """Run the kernel on arguments that fit. Only entry points call this, so that warnings name the user's line.
+
+        ``spent`` are the seconds of the time limit that the compilation took.
+        """
         kernel, module = self.kernel, self.kernel.module
         chosen = module.options.but(options)
         values = [*given.values, *object_arguments(chosen.objects)]
@@ -93,18 +105,18 @@ class Launch(Runner):
         ticket = LaunchTicket(kernel.called, _host_ranges(values, chosen.reached, module.variables))
         with ticket.lock:
             ticket.wait()
-            report = self._run_all(given, chosen, actions)
+            report = self._run_all(given, chosen, actions, spent)
         if warned := actions.findings_with("warn", report.findings):
             said = summary_of(replace(report, findings=warned))
             warnings.warn(KernelFindingsWarning(said, [x.title for x in warned]), stacklevel=4)
         return report
 
-    def _run_all(self, given: LaunchArguments, chosen: LaunchOptions, actions: Actions) -> Report:
+    def _run_all(self, given: LaunchArguments, chosen: LaunchOptions, actions: Actions, spent: float) -> Report:
         """Run in all requested orders, and copy back the results of the first."""
         kernel, module, values = self.kernel, self.kernel.module, given.values
         unchanged = copy.deepcopy(module.variables) if chosen.schedules > 1 else module.variables
         require_lines(chosen.silence, module.program.kernels.values(), module.name)
-        first, findings = self._run_first(values, chosen)
+        first, findings = self._run_first(values, chosen, spent)
         seeds: dict[tuple[str, int], int | None] = {}
         _note_seed(seeds, findings, chosen.seeds[0])
         completed = first.counts.completed
@@ -134,14 +146,18 @@ class Launch(Runner):
             first.heap.copy_back()
         return report
 
-    def _run_first(self, values: Sequence[Argument], chosen: LaunchOptions) -> tuple[Run, list[Sighting]]:
+    def _run_first(
+        self, values: Sequence[Argument], chosen: LaunchOptions, spent: float
+    ) -> tuple[Run, list[Sighting]]:  # fmt: skip
         """Run in the first order; its output is the output of the kernel."""
         printed = ""
         try:
-            first, findings = self._run_and_classify(values, self.kernel.module.variables, chosen, chosen.seeds[0])
+            variables = self.kernel.module.variables
+            first, findings = self._run_and_classify(values, variables, chosen, chosen.seeds[0], spent)
             printed = first.counts.output
         except LaunchLimitError as error:
             printed = error.output
+            error.args = (f"{self.kernel.called}: {error}",)
             raise
         finally:
             if chosen.echo:
@@ -160,14 +176,14 @@ class Launch(Runner):
         return [x for x in found if KINDS[x.kind].check == "races" and x.severity == "error"]
 
     def _run_and_classify(
-        self, values: Sequence[Argument], variables: Any, options: LaunchOptions, seed: int | None
+        self, values: Sequence[Argument], variables: Any, options: LaunchOptions, seed: int | None, spent: float = 0
     ) -> tuple[Run, list[Sighting]]:
         """Run once, and find out whether the racing values are used: see `classify_uses`.
 
         In a program with locks, the order of the lock owners decides which loads race: all such races are errors.
         """
         raced = RacedBytes()
-        done, findings = self.run_once(values, variables, options, seed, raced=raced)
+        done, findings = self.run_once(values, variables, options, seed, raced=raced, spent=spent)
         if not done.counts.completed or self.kernel.compiled.polls.lock_attempts:
             return done, findings
         steps = min(options.max_steps, _PATIENCE * done.counts.steps)

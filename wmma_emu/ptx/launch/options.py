@@ -98,6 +98,10 @@ class LaunchOptions:
     fill : {"zeros", "ones"} or int
         The contents of uninitialised shared memory, local memory and registers: all bits 0, all bits 1, or bytes drawn
         from a seed. A kernel that uses no uninitialised values gives the same bits with each.
+    cooperative : bool, optional
+        Whether all blocks of the grid run at the same time and may wait for each other, as with
+        ``cudaLaunchCooperativeKernel``. A kernel that synchronises its grid (``this_grid().sync()``) needs it: without
+        a value, its launch is rejected, and with False, its grid group is not valid.
     keep_bytes : int
         The maximum number of bytes of arrays and module variables that are kept to run a launch with findings again,
         for `explain()` of a finding; 0 keeps nothing.
@@ -143,6 +147,7 @@ class LaunchOptions:
     heap_bytes: int = 8 << 20
     fill: str | int = "zeros"
     baseline: "Baseline | str | PathLike[str] | None" = None
+    cooperative: bool | None = None
     keep_bytes: int = 1 << 28
     addresses: str = "emulator"
     reachable: "Collection[Any] | Mapping[str, Any]" = ()
@@ -155,6 +160,8 @@ class LaunchOptions:
             object.__setattr__(self, "findings", _findings_of(self.findings))
         if not isinstance(self.echo, bool):
             raise OptionError(f"echo={shorten(self.echo)} is neither True nor False")
+        if not isinstance(self.cooperative, bool | None):
+            raise OptionError(f"cooperative={shorten(self.cooperative)} is neither True nor False")
         if self.watch is not None and not callable(self.watch):
             raise OptionError(f"watch={shorten(self.watch)} is not a function; it is called with a Launched")
         object.__setattr__(self, "checks", _checks_of(self.checks))

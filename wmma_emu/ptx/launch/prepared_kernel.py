@@ -2,10 +2,9 @@
 """From a program to a kernel that can be launched: legality, fusion, folding, arguments."""
 
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Any
 
-from wmma_emu.errors import UnsupportedInstructionError
+from wmma_emu.errors import LaunchLimitError, UnsupportedInstructionError
 from wmma_emu.instructions.launches import Dim3
 from wmma_emu.ptx.launch.arguments import Argument, LaunchArguments, read_arguments
 from wmma_emu.ptx.launch.names import plain_name
@@ -14,6 +13,7 @@ from wmma_emu.ptx.launch.ptx_text import PtxText
 from wmma_emu.ptx.launch.source_types import SourceTypes, types_of_name
 from wmma_emu.ptx.machine.compile import CompiledProgram, compile_program
 from wmma_emu.ptx.machine.known_values import evaluate
+from wmma_emu.ptx.machine.limits import Deadline, Exceeded, Limits
 from wmma_emu.ptx.program.contraction import Contracted
 from wmma_emu.ptx.program.folding import fold
 from wmma_emu.ptx.program.program import KernelProgram, Parameter
@@ -37,6 +37,7 @@ class PreparedKernel:
         program = split_wide_registers(in_manual_order(program))
         roundings = module.open_roundings
         self.folded: tuple[int, ...] = ()
+        self._compiled: CompiledProgram | None = None
         if is_legal(program):
             program, self.folded = fold(program, evaluate, contracts=roundings.policy != "never")
             contracted, self.contraction = roundings.decide(program)
@@ -49,10 +50,28 @@ class PreparedKernel:
             self.program, module.arch, module.engine, target=module.program.target, version=module.program.version
         )
 
-    @cached_property
+    @property
     def compiled(self) -> CompiledProgram:
         """The compiled program that the machine executes."""
-        return compile_program(self.program, self.binding)
+        return self.compile(Deadline(Limits()))
+
+    def compile(self, deadline: Deadline) -> CompiledProgram:
+        """Compile the program, once, within a time limit.
+
+        Raises
+        ------
+        LaunchLimitError
+            If it takes longer.
+        """
+        if self._compiled is None:
+            try:
+                self._compiled = compile_program(self.program, self.binding, deadline.check)
+            except Exceeded as error:
+                raise LaunchLimitError(
+                    f"the compilation of {self.called}, which has {len(self.program.instructions)} instructions, took "
+                    f"more than {error}: raise max_seconds"
+                ) from None
+        return self._compiled
 
     def require_modelled(self) -> None:
         """Reject a kernel with instructions that are not modelled.

@@ -9,6 +9,7 @@ import numpy as np
 from wmma_emu.instructions.launches import Dim3
 from wmma_emu.ptx.findings import Sighting, Sightings
 from wmma_emu.ptx.launch.arguments import Argument, pack_parameters, require_aligned, require_relocated
+from wmma_emu.ptx.launch.cooperative import uses_workspace
 from wmma_emu.ptx.launch.memory_of_arrays import memory_of
 from wmma_emu.ptx.launch.options import LaunchOptions
 from wmma_emu.ptx.launch.prepared_kernel import PreparedKernel
@@ -38,10 +39,12 @@ class Runner:
         self, values: Sequence[Argument], variables: Any, options: LaunchOptions, seed: int | None, *,
         raced: RacedBytes | None = None, suspects: Suspects | None = None, recorder: LaunchRecorder | None = None,
         compiled: CompiledProgram | None = None, moved: Sequence[MovedBytes] = (),
+        spent: float = 0,
     ) -> tuple[Run, list[Sighting]]:  # fmt: skip
         """Run once on copies of the arrays, in some order; optionally with a recorder, or with another program.
 
         ``moved`` are the arrays that are themselves copies, and have the host addresses of others.
+        ``spent`` are seconds of the time limit that have passed already.
         """
         kernel, module = self.kernel, self.kernel.module
         host = HostAddresses(moved) if options.is_at_host_addresses else None
@@ -63,7 +66,9 @@ class Runner:
             return places[label]
 
         parameters = pack_parameters(kernel.program, values, place)
-        if kernel.compiled.is_cooperative:
+        if uses_workspace(
+            kernel.program, kernel.called, module.arch, self.grid, self.block, self.shared_bytes, options.cooperative
+        ):
             heap.workspace = heap.map(np.zeros(WORKSPACE_BYTES, np.uint8), "the grid's workspace")
         for name, value in options.reached:
             heap.map(memory_of(value)[0], name)
@@ -75,5 +80,6 @@ class Runner:
             compiled or kernel.compiled, heap, parameters, self.grid, self.block, self.shared_bytes,
             binding=kernel.binding, findings=findings, limits=options.limits, schedule=seed, checks=checks,
             fill=options.fill, raced=raced, suspects=suspects, recorder=recorder,
+            cooperative=bool(options.cooperative), spent=spent,
         )  # fmt: skip
         return Run(heap, counts), list(findings)

@@ -27,7 +27,8 @@ class CompiledTriton(NamedTuple):
 
     ``fusion`` is whether ptxas may fuse products and sums. With ``tensor_maps``, descriptors become tensor maps (TMA)
     instead of pointers, shapes and strides. ``assumed`` are assumptions because only types were given; ``mismatches``
-    names the arguments of a launch that Triton would specialise differently.
+    names the arguments of a launch that Triton would specialise differently. ``cooperative`` is whether Triton
+    launches all blocks at the same time.
     """
 
     ptx: str
@@ -42,6 +43,7 @@ class CompiledTriton(NamedTuple):
     fusion: bool
     tensor_maps: bool
     scratch: tuple[Scratch, Scratch]
+    cooperative: bool = False
     assumed: tuple[str, ...] = ()
     mismatches: Callable[[Mapping[str, Any]], tuple[str, ...]] | None = None
 

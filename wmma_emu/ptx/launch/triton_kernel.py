@@ -133,8 +133,11 @@ class TritonLaunch:
         """Run the kernel and update the arrays, as `Launch` does."""
         kernel, bound = self._bind(arguments, keywords)
         launch = kernel.launch(self.grid(bound) if callable(self.grid) else self.grid)
+        if kernel.triton.cooperative:
+            keywords.setdefault("cooperative", True)
+        spent = launch.compile(keywords)
         kernel.require_modelled()
-        return launch.run(kernel.read_values({x: bound[x] for x in kernel.triton.given}, launch.grid), keywords)
+        return launch.run(kernel.read_values({x: bound[x] for x in kernel.triton.given}, launch.grid), keywords, spent)
 
 
 def _named(compiled: CompiledTriton, arguments: Sequence[Any], keywords: dict[str, Any]) -> dict[str, Any]:

@@ -106,6 +106,7 @@ def compiled_triton(kernel: Any, given: Iterable[str]) -> CompiledTriton:
         given=tuple(given),
         fusion=bool(metadata.enable_fp_fusion) and "fmad=false" not in (metadata.ptx_options or ""),
         tensor_maps=bool(getattr(metadata, "tensordesc_meta", None)),
+        cooperative=bool(getattr(metadata, "launch_cooperative_grid", False)),
         scratch=(
             Scratch(metadata.global_scratch_size, metadata.global_scratch_align),
             Scratch(metadata.profile_scratch_size, metadata.profile_scratch_align),

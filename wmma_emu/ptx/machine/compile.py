@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Compilation of a program to basic blocks: runs of instructions, and the terminator of each."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -11,6 +11,7 @@ from wmma_emu.errors import UnsupportedInstructionError, shorten
 from wmma_emu.ptx.machine.choices import only_computes, undecided
 from wmma_emu.ptx.machine.control import CONTROL, Terminator, branch_of, fall_through, guarded_threads
 from wmma_emu.ptx.machine.control_state import ControlState
+from wmma_emu.ptx.machine.endless_waits import only_reads
 from wmma_emu.ptx.machine.target_limits import TargetLimits
 from wmma_emu.ptx.machine.value_steps import value_step
 from wmma_emu.ptx.machine.warp_barrier import WarpBarrier
@@ -18,7 +19,6 @@ from wmma_emu.ptx.machine.warp_sync import WarpSync, is_bar_warp, required_lanes
 from wmma_emu.ptx.program.flow import writes
 from wmma_emu.ptx.program.polling import Polls, polls_of
 from wmma_emu.ptx.program.program import KernelProgram, Missing, NotBitExact, PtxInstruction
-from wmma_emu.ptx.program.special import reads_grid_workspace
 from wmma_emu.ptx.program.stack_layout import StackLayout, stack_layout
 from wmma_emu.ptx.program.written import Written, written_by
 from wmma_emu.ptx.state import State, carry_of
@@ -46,27 +46,29 @@ class CompiledProgram:
     """A program that is ready to be executed.
 
     ``basic_blocks`` are keyed by the pc of their first instruction. ``synchronising`` are the instructions that whole
-    warps execute together; ``spinning`` the pcs of basic blocks that read data that other threads may change;
+    warps execute together; ``spinning`` the pcs of basic blocks that read data that other threads may change,
+    ``reading`` those that change only registers;
     ``exiting`` the pcs of those that only exit. ``written`` describes the memory that stores may write, ``polls`` the
-    accesses that poll; ``is_cooperative`` is whether blocks of the grid wait for each other in its workspace.
-    ``stack`` has the frames of functions, None if every function has one place in local memory.
+    accesses that poll. ``stack`` has the frames of functions, None if every function has one place in local memory.
     """
 
     program: KernelProgram
     basic_blocks: dict[int, BasicBlock]
     synchronising: dict[int, WarpSync | WarpBarrier]
     spinning: frozenset[int]
+    reading: frozenset[int]
     exiting: tuple[int, ...]
     not_bit_exact: tuple[NotBitExact, ...]
     missing: tuple[Missing, ...]
     written: Written
     polls: Polls
-    is_cooperative: bool
     stack: StackLayout | None = None
 
 
-def compile_program(program: KernelProgram, binding: CompileContext) -> CompiledProgram:
-    """Compile every instruction to a step, and cut the program into basic blocks.
+def compile_program(
+    program: KernelProgram, binding: CompileContext, check_time: Callable[[], None] = lambda: None
+) -> CompiledProgram:
+    """Compile every instruction to a step, and cut the program into basic blocks; ``check_time`` may end it early.
 
     Instructions that are not modelled are listed in ``missing`` and left out: such a program must not be executed.
     """
@@ -80,6 +82,7 @@ def compile_program(program: KernelProgram, binding: CompileContext) -> Compiled
     target = TargetLimits(binding, _bind)
     first_function = min(callees, default=len(program.instructions))
     for pc, instruction in enumerate(program.instructions):
+        check_time()
         try:
             require_modelled(instruction)
             require_available(instruction, binding.arch)
@@ -115,17 +118,24 @@ def compile_program(program: KernelProgram, binding: CompileContext) -> Compiled
     for pc in [last - 1, *(x - 1 for x in callees)]:  # a thread that runs past the last instruction returns
         if 0 <= pc and pc in steps:
             terminators[pc] = _then(steps.pop(pc), _control(_RETURN, pc, pc < first_function))
+    check_time()
     blocks = dict(_basic_blocks(program, steps, terminators, synchronising))
     blocks.setdefault(last, BasicBlock((), CONTROL["exit"](_RETURN, last), 0))
     spinning = frozenset(
         start
         for start, block in blocks.items()
-        if any(_may_spin(x) for x in program.instructions[start : start + block.length])
+        if any(may_spin(x) for x in program.instructions[start : start + block.length])
     )
+    reading = frozenset(
+        start
+        for start, block in blocks.items()
+        if block.length and all(map(only_reads, program.instructions[start : start + block.length]))
+    )
+    check_time()
     exiting = tuple(x for x, y in blocks.items() if not y.body and _is_exit(program, x, first_function))
     return CompiledProgram(
-        program, blocks, synchronising, spinning, exiting, tuple(caveats), tuple(missing),
-        written_by(program), polls_of(program), reads_grid_workspace(program), stack_layout(program),
+        program, blocks, synchronising, spinning, reading, exiting, tuple(caveats), tuple(missing),
+        written_by(program), polls_of(program), stack_layout(program),
     )  # fmt: skip
 
 
@@ -143,7 +153,7 @@ def _is_exit(program: KernelProgram, pc: int, first_function: int) -> bool:
     return found.guard is None and (found.mnemonic == "exit" or (found.mnemonic == "ret" and pc < first_function))
 
 
-def _may_spin(instruction: PtxInstruction) -> bool:
+def may_spin(instruction: PtxInstruction) -> bool:
     """Return whether a loop around an instruction may wait for another thread."""
     words = {"volatile", "acquire", "relaxed", "mmio"}
     return instruction.mnemonic in ("atom", "mbarrier", "nanosleep") or not words.isdisjoint(instruction.modifiers)

@@ -16,10 +16,18 @@ from wmma_emu.ptx.program.undefined_functions import what_defines
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.threads import Active
 
+_MULTI_GRID = "cudaCG"
+"""The beginning of the names of the device runtime's functions for multi-grid groups."""
+
 
 def driver_call(instruction: PtxInstruction, pc: int) -> Callable[[ControlState, Active], None]:
     """Make the terminator of a call of one of the driver's functions."""
     name = instruction.callee_name
+    if name.startswith(_MULTI_GRID):
+        raise UnsupportedInstructionError(
+            f"line {instruction.line}: {name} belongs to multi-grid groups (this_multi_grid), of grids on several "
+            "GPUs, which are not modelled; CUDA 13 no longer has them: use this_grid() on one GPU"
+        )
     if name not in DRIVER_CALLS:
         raise UnsupportedInstructionError(
             f"line {instruction.line}: the function {name} is not defined in this PTX source: {what_defines(name)}"

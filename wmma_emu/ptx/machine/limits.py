@@ -51,7 +51,7 @@ class Exceeded(Exception):
 
 
 class Deadline:
-    """Checks the limits of a launch while it runs.
+    """Checks the limits of a launch while it runs; ``spent`` are seconds of the time limit that have passed already.
 
     Examples
     --------
@@ -64,10 +64,10 @@ class Deadline:
     wmma_emu.ptx.machine.limits.Exceeded: 2 seconds (max_seconds)
     """
 
-    def __init__(self, limits: Limits, clock: Callable[[], float] | None = None) -> None:
+    def __init__(self, limits: Limits, clock: Callable[[], float] | None = None, *, spent: float = 0) -> None:
         self.limits = limits
         self._clock = _clock if clock is None else clock
-        self._start = self._clock()
+        self._start = self._clock() - spent
         self._end = math.inf if limits.seconds is None else self._start + limits.seconds
         self.steps = 0
 

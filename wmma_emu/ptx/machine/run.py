@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from wmma_emu.errors import LaunchLimitError
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.causality import CausalityOrder, order_of_launch
+from wmma_emu.ptx.clock import Clock
 from wmma_emu.ptx.fills import Fill
 from wmma_emu.ptx.findings import CHECKS, Sightings
 from wmma_emu.ptx.machine.compile import CompiledProgram
@@ -72,6 +73,8 @@ def run(
     raced: RacedBytes | None = None,
     suspects: Suspects | None = None,
     recorder: LaunchRecorder | None = None,
+    cooperative: bool = False,
+    spent: float = 0,
 ) -> Counts:
     """Execute a kernel over a grid.
 
@@ -81,15 +84,16 @@ def run(
     warps, of blocks, and of threads that access one address, or `BACKWARDS`; ``findings`` must be for the same
     ``checks``. ``raced`` collects the bytes that are in races. ``suspects`` is given when the launch is run again
     because of its races: only the loads that it names are undefined then. ``recorder`` records the course of the
-    launch.
+    launch. ``cooperative`` is whether all blocks run at the same time, as blocks that wait for each other must.
+    ``spent`` are the seconds of the time limit that have passed already.
     """
-    deadline = Deadline(limits)
+    deadline = Deadline(limits, spent=spent)
     more: frozenset[int] = frozenset()
     while True:
         try:
             counts = _run_once(
                 compiled, heap, parameters, grid, block, dynamic_shared_bytes, binding, findings, limits, schedule,
-                checks, fill, deadline, more, raced, suspects, recorder,
+                checks, fill, deadline, more, raced, suspects, recorder, cooperative,
             )  # fmt: skip
             findings.leave_lesser_out()
             return counts
@@ -105,7 +109,7 @@ def _run_once(
     schedule: int | None,
     checks: frozenset[str], fill: str | int, deadline: Deadline, more: frozenset[int],
     raced: RacedBytes | None,
-    suspects: Suspects | None, recorder: LaunchRecorder | None,
+    suspects: Suspects | None, recorder: LaunchRecorder | None, cooperative: bool,
 ) -> Counts:  # fmt: skip
     """Execute a kernel from the beginning.
 
@@ -115,13 +119,14 @@ def _run_once(
         program = replace(compiled.program, local_bytes=compiled.stack.bytes_for(limits.stack))
         compiled = replace(compiled, program=program)
     program = compiled.program
-    size = blocks_at_once(compiled, heap, grid, block, dynamic_shared_bytes, limits)
+    size_of_wave = _require_all_at_once if cooperative else blocks_at_once
+    size = size_of_wave(compiled, heap, grid, block, dynamic_shared_bytes, limits)
     order = order_of(schedule)
     warps = -(-prod(block) // LANES)
     causality = order_of_launch(prod(grid), warps, program.instructions, is_used="races" in checks)
     uninitialised = Fill(fill)
     instructions, steps, completed = 0, 0, True
-    printed = Printed()
+    printed, clock = Printed(), Clock(compiled.polls.timers)
     races: LaunchRaces | None = None
     locks: Locks | None = None
     if "races" in checks:
@@ -134,13 +139,13 @@ def _run_once(
         recorder.begin()
         make_memory, make_execution = recorder.memory, recorder.execution  # type: ignore[assignment]
     for blocks in _waves(prod(grid), size, order):
-        threads = Threads(grid, block, blocks, heap.workspace)
+        threads = Threads(grid, block, blocks)
         causality.begin(blocks)
         memory = make_memory(
             program, heap, parameters, threads, dynamic_shared_bytes, findings, causality, checks, races, uninitialised
         )
         state = State(program, binding.arch, threads, causality, memory, findings, order, checks, uninitialised)
-        state.output, state.check_time = printed, deadline.check
+        state.output, state.check_time, state.clock = printed, deadline.check, clock
         execution = make_execution(compiled, state, deadline, order)
         try:
             with np.errstate(all="ignore"):
@@ -150,6 +155,7 @@ def _run_once(
             raise
         instructions += execution.instructions
         steps += state.steps
+        clock.end_wave(state.steps)
         if not execution.completed:
             completed = False
             break
@@ -171,15 +177,33 @@ def blocks_at_once(
     compiled: CompiledProgram, heap: GlobalMemory, grid: Dim3, block: Dim3, dynamic_shared_bytes: int, limits: Limits
 ) -> int:
     """Choose the number of blocks of a wave: enough for NumPy to be fast, few enough for memory."""
-    warps = -(-prod(block) // 32)
-    program = compiled.program
-    registers = sum(-(-bits_of_type(x.type) // 8) for x in program.registers)
-    one = WaveMemory.bytes_for(program, 1, warps, dynamic_shared_bytes) + registers * warps * 32
+    one = _bytes_of_block(compiled.program, block, dynamic_shared_bytes)
     left = limits.bytes - heap.bytes_used
     if one > left:
         raise LaunchLimitError(
             f"one block needs {one} bytes of host memory, but only {max(left, 0)} of {limits.bytes} are left after the "
             "arrays; raise max_bytes"
         )
-    at_once = prod(grid) if compiled.is_cooperative else _THREADS_AT_ONCE // (warps * 32)
-    return int(max(1, min(prod(grid), at_once, left // max(one, 1))))
+    warps = -(-prod(block) // LANES)
+    return int(max(1, min(prod(grid), _THREADS_AT_ONCE // (warps * LANES), left // max(one, 1))))
+
+
+def _require_all_at_once(
+    compiled: CompiledProgram, heap: GlobalMemory, grid: Dim3, block: Dim3, dynamic_shared_bytes: int, limits: Limits
+) -> int:
+    """Return the number of blocks of a grid that runs as one wave, if the memory is sufficient."""
+    needed = prod(grid) * _bytes_of_block(compiled.program, block, dynamic_shared_bytes)
+    left = limits.bytes - heap.bytes_used
+    if needed > left:
+        raise LaunchLimitError(
+            f"the {prod(grid)} blocks of a cooperative launch run at the same time and need {needed} bytes of host "
+            f"memory, but only {max(left, 0)} of {limits.bytes} are left after the arrays; raise max_bytes, or launch "
+            "fewer blocks"
+        )
+    return prod(grid)
+
+
+def _bytes_of_block(program: KernelProgram, block: Dim3, dynamic_shared_bytes: int) -> int:
+    warps = -(-prod(block) // LANES)
+    registers = sum(-(-bits_of_type(x.type) // 8) for x in program.registers)
+    return WaveMemory.bytes_for(program, 1, warps, dynamic_shared_bytes) + registers * warps * LANES

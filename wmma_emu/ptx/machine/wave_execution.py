@@ -7,12 +7,14 @@ import numpy as np
 
 from wmma_emu.errors import LaunchLimitError
 from wmma_emu.ptx.machine.call_stack import FramedCallStack
-from wmma_emu.ptx.machine.compile import CompiledProgram
+from wmma_emu.ptx.machine.compile import CompiledProgram, may_spin
 from wmma_emu.ptx.machine.control_state import ControlState
+from wmma_emu.ptx.machine.endless_waits import EndlessWaits
 from wmma_emu.ptx.machine.limits import Deadline, Exceeded
 from wmma_emu.ptx.machine.scheduler import AT_WARP
 from wmma_emu.ptx.machine.thread_states import thread_states
 from wmma_emu.ptx.orders import Order
+from wmma_emu.ptx.program.program import PtxInstruction
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.collectives import note
 
@@ -26,6 +28,7 @@ class WaveExecution(ControlState):
             self.calls = FramedCallStack(state, compiled.stack, deadline.limits.stack)
             self.scheduler.run_functions_first(compiled.program.functions)
         self._basic_blocks = compiled.basic_blocks
+        self._endless = EndlessWaits(state, self.scheduler, compiled.reading, compiled.spinning)
         self._deadline = deadline
         self._all = state.shape[0] * state.shape[1] * state.shape[2]
 
@@ -37,6 +40,8 @@ class WaveExecution(ControlState):
                 on_completion()
         except Exceeded as error:
             raise LaunchLimitError(f"the launch took more than {error}; {thread_states(self)}") from None
+        except LaunchLimitError as error:
+            raise LaunchLimitError(f"{error}; {thread_states(self)}") from None
 
     def _run(self) -> None:
         state, scheduler, basic_blocks = self.state, self.scheduler, self._basic_blocks
@@ -57,6 +62,9 @@ class WaveExecution(ControlState):
                 step(state, active)
                 check()
             block.terminator(self, active)
+            if self._endless.is_reached(pc, active):
+                polls = (x for x in self.program.instructions[pc : pc + block.length] if may_spin(x))
+                self._deadlock(next(polls), "threads wait in loops for values that no thread writes: ")
             self._deadline.count(block.length)
 
     def _force_reconverge(self) -> None:
@@ -71,9 +79,10 @@ class WaveExecution(ControlState):
             self.synchronising[pc].force_reconverge(self, waiting & (scheduler.pc == pc))
             return
         pc = int(scheduler.pc[state.live][0])
-        instruction = self.program.instructions[max(pc - 1, 0)]
-        note(
-            state, instruction, "deadlock", state.live,
-            lambda *first: f"no thread can make progress: {thread_states(self)}",
-        )  # fmt: skip
+        self._deadlock(self.program.instructions[max(pc - 1, 0)])
+
+    def _deadlock(self, instruction: PtxInstruction, why: str = "") -> None:
+        """Report that no thread can make progress, and end the launch."""
+        message = f"no thread can make progress: {why}{thread_states(self)}"
+        note(self.state, instruction, "deadlock", self.state.live, message)
         self.abort()

@@ -21,9 +21,11 @@ from wmma_emu.ptx.memory.races.wave import WaveRaces
 from wmma_emu.ptx.memory.reporter import Reporter
 from wmma_emu.ptx.memory.resolved_access import Access, ResolvedAccess, strength_of
 from wmma_emu.ptx.memory.shadow import Shadow
+from wmma_emu.ptx.memory.shared_layout import reserved_begin, shared_end, shared_pieces, user_end
 from wmma_emu.ptx.memory.stack import Stack
 from wmma_emu.ptx.memory.windows import ResolvedAddresses, Window
 from wmma_emu.ptx.program.program import KernelProgram, PtxInstruction, Symbol
+from wmma_emu.ptx.program.special import RESERVED_BYTES, reads_reserved_shared
 from wmma_emu.ptx.threads import Active, Array, Threads
 
 _SCOPES = ("cta", "cluster", "gpu", "sys")
@@ -51,9 +53,10 @@ class AddressSpaces:
         other_bytes = self.bytes_for(program, blocks, warps, dynamic_shared_bytes)
         needed = heap.bytes_used + other_bytes
         require_within(heap.limit, needed, f"a wave of {blocks} blocks of {warps} warps, with the launch's arrays,")
-        self._dynamic = dynamic_shared_bytes
-        pieces = _shared_pieces(program, dynamic_shared_bytes)
-        self.shared = Window("shared", max((hi for _, hi in pieces), default=0), (blocks, 1, 1), pieces, fill)
+        self.dynamic_shared_bytes = dynamic_shared_bytes
+        self._user_end = user_end(program, dynamic_shared_bytes)
+        pieces = shared_pieces(program, dynamic_shared_bytes)
+        self.shared = Window("shared", shared_end(program, dynamic_shared_bytes), (blocks, 1, 1), pieces, fill)
         self.local = Window("local", program.local_bytes, threads.shape, fill=fill)
         self.param = Window("param", program.parameter_bytes, (1, 1, 1))
         given = np.frombuffer(parameters[: program.parameter_bytes], np.uint8)
@@ -70,6 +73,10 @@ class AddressSpaces:
             Shadow(x, self.reporter, heap.origins, checks, is_written=is_all_written) for x in (self.shared, self.local)
         )
         self.stack = Stack(threads.shape, self.local_shadow)
+        self._reserved: int | None = None
+        if reads_reserved_shared(program):
+            self._reserved = reserved_begin(program, dynamic_shared_bytes)
+            self._clear_reserved(self._reserved)
         self.races: WaveRaces | None = None
         if "races" in checks:
             races = LaunchRaces(heap, causality) if races is None else races
@@ -92,8 +99,7 @@ class AddressSpaces:
         >>> AddressSpaces.bytes_for(program, 1, 4, 0) < AddressSpaces.bytes_for(program, 2, 4, 0)
         True
         """
-        shared = max((hi for _, hi in _shared_pieces(program, dynamic_shared_bytes)), default=0)
-        return wave_bytes(shared, program.local_bytes, blocks, warps)
+        return wave_bytes(shared_end(program, dynamic_shared_bytes), program.local_bytes, blocks, warps)
 
     def address_of(self, symbol: Symbol, offset: int = 0) -> Array:
         """Return the address of a variable in its own space, as ``mov`` gives it, plus an offset.
@@ -114,10 +120,13 @@ class AddressSpaces:
         """Return the address of an offset in the code."""
         return CODE + offset
 
-    def shared_size(self, name: str) -> int:
-        """Return the value of %dynamic_smem_size, %total_smem_size or %aggr_smem_size."""
-        static = 0 if name == "dynamic_smem_size" else _static_bytes(self.program)
-        return static + self._dynamic
+    def _clear_reserved(self, begin: int) -> None:
+        """Set the reserved shared memory of each block to zeros, which count as initialised."""
+        end, stride = begin + RESERVED_BYTES, self.shared.stride
+        self.shared.flat.reshape(-1, stride)[:, begin:end] = 0
+        if self.shared_shadow.uninitialised is not None:
+            first = np.arange(0, len(self.shared.flat), stride, dtype=np.int64)
+            self.shared_shadow.uninitialised.mark(np.add.outer(first, np.arange(begin, end, 8)), 8, 8)
 
     def parameter(self, offset: int, size: int, count: int) -> Array | None:
         """Read elements of the kernel's parameters, the same for all threads; None if they are out of bounds."""
@@ -148,7 +157,7 @@ class AddressSpaces:
             if write and space == "param":
                 where = _not_written(where)
         if where.outside is not None or where.misaligned is not None or where.read_only is not None:
-            owned = 0 if space == "global" else self._windows[space].size
+            owned = {"shared": self._user_end, "local": self.local.size, "param": self.param.size}.get(space, 0)
             self.reporter.illegal_access(instruction, space, owned, where, addresses, total, alignment, active, write)
         mask = narrowest(active, where.used)
         if write and ordering != "weak" and self.causality.uses_memory_order:
@@ -190,7 +199,7 @@ class AddressSpaces:
 
         With ``writes_too``, the instruction also writes the bytes, and is checked for races as a write.
         """
-        if self.races is not None and not writes_too:
+        if self.races is not None and not writes_too and not self._is_reserved(resolved):
             self.races.read(resolved, active)
         if resolved.space == "global":
             heap = self.heap
@@ -199,6 +208,18 @@ class AddressSpaces:
             )
         shadow = self._shadows.get(resolved.space)
         return None if shadow is None else shadow.loaded(resolved, active)
+
+    def _is_reserved(self, resolved: ResolvedAccess) -> bool:
+        """Return whether an access is to reserved shared memory, which is not checked for races.
+
+        Only code of NVIDIA uses it, and this code relies on more than PTX guarantees: in reductions of tiles, lanes
+        read what only the first lane of their warp has acquired.
+        """
+        if self._reserved is None or resolved.space != "shared":
+            return False
+        offsets = resolved.where.positions % self.shared.stride
+        used = resolved.mask
+        return bool(((offsets >= self._reserved) | (False if used is None else ~used)).all())
 
     def threads_of(self, resolved: ResolvedAccess) -> tuple[ThreadIndices, NDArray[np.int64]]:
         """Return the threads that take part in an access, with the position that each accesses."""
@@ -216,7 +237,7 @@ class AddressSpaces:
         ``undefined`` marks the uninitialised bits of the values; ``values`` are the values of the store before its
         lanes are reordered, None if they are computed in memory.
         """
-        if self.races is not None:
+        if self.races is not None and not self._is_reserved(resolved):
             self.races.write(resolved, active, values, self.window(resolved.space).view)
         if resolved.space == "global":
             if self.check_sources is not None and self.shared_shadow.pending and self._waits:
@@ -255,14 +276,3 @@ class AddressSpaces:
 def _not_written(where: ResolvedAddresses) -> ResolvedAddresses:
     used = np.ones(where.positions.shape, np.bool_) if where.used is None else where.used
     return where._replace(used=np.zeros_like(used), read_only=used)
-
-
-def _static_bytes(program: KernelProgram) -> int:
-    return max(program.shared_bytes, program.dynamic_offset or 0)
-
-
-def _shared_pieces(program: KernelProgram, dynamic: int) -> list[tuple[int, int]]:
-    if program.shared_span is None:
-        return [(0, _static_bytes(program) + dynamic)]
-    static = [(s.offset, s.offset + s.bytes) for s in program.symbols if s.space == "shared" and s.bytes]
-    return [*sorted(static), (program.shared_span, program.shared_span + dynamic)][: len(static) + (dynamic > 0)]

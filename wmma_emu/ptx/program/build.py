@@ -121,6 +121,7 @@ def _kernel(
         tuple(zip([x.function.name for x in functions], starts, ends, strict=True)), sizes.get("reqnctapercluster"),
         (*linker.refusals, *dict.fromkeys(reached[x] for x in linker.resolver.used if x in reached)),
         linker.storage.shared_span, (), *_frames(names, linker, functions),
+        specials=frozenset(linker.storage.specials),
     )  # fmt: skip
 
 

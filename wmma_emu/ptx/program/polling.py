@@ -5,9 +5,18 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from wmma_emu.ptx.program.flow import definitions, jumps_of, reads, registers_in, writes
-from wmma_emu.ptx.program.program import AddressOperand, KernelProgram, PtxInstruction, Register, Symbol
+from wmma_emu.ptx.program.program import (
+    AddressOperand,
+    KernelProgram,
+    PtxInstruction,
+    Register,
+    SpecialRegister,
+    Symbol,
+)
+from wmma_emu.ptx.program.special import CLOCKS
 
 _STRONG = {"volatile", "relaxed", "acquire", "mmio"}
+_MEETING = {"atom", "bar", "barrier", "mbarrier", "shfl", "vote", "match", "redux", "call"}
 
 
 class Polls(NamedTuple):
@@ -16,12 +25,14 @@ class Polls(NamedTuple):
     ``waits`` are loads and atomic operations that wait for a store of another thread; ``lock_attempts`` are
     ``atom.cas`` that acquire a lock or try again. Compilers move the first access of a loop that sleeps before the
     loop: it polls as well. ``cas_guesses`` are weak loads of a word whose value becomes the expected value of an
-    ``atom.cas`` of that word.
+    ``atom.cas`` of that word. ``timers`` are the operands, by their `id`, that read a clock in a loop which waits
+    only for time.
     """
 
     waits: frozenset[int]
     lock_attempts: frozenset[int]
     cas_guesses: frozenset[int] = frozenset()
+    timers: frozenset[int] = frozenset()
 
     def __bool__(self) -> bool:
         return bool(self.waits or self.lock_attempts)
@@ -50,16 +61,29 @@ def polls_of(program: KernelProgram) -> Polls:
     """
     code = program.instructions
     reading = [i for i, x in enumerate(code) if x.mnemonic == "atom" or _is_strong_load(x)]
-    if not reading:
+    timers = [i for i, x in enumerate(code) if _clocks_in(x)] if CLOCKS.intersection(program.specials) else []
+    if not reading and not timers:
         return NO_POLLS
     guesses = frozenset(id(x) for x in _guesses(code))
     jumps = [(i, target) for i, target in jumps_of(code) if code[i].mnemonic == "bra"]
     spans = [range(target, i + 1) for i, target in jumps if target <= i]
+    waiting = [(x, span) for span in spans for x in timers if x in span and not _waits_for_others(code, span)]
+    decisive = {x for x, span in waiting if _decides(code, x, span, jumps)}
+    waits_for_time = frozenset(id(y) for x in decisive for y in _clocks_in(code[x]))
     polls = [(x, span) for span in spans for x in reading if x in span and _decides(code, x, span, jumps)]
     first = {x for x in reading for poll, span in polls if _is_first_poll(code, x, poll, span, jumps)}
     found = [code[x] for x in sorted(first.union(x for x, _ in polls))]
     takes = frozenset(id(x) for x in found if "cas" in x.modifiers)
-    return Polls(frozenset(id(x) for x in found) - takes, takes, guesses)
+    return Polls(frozenset(id(x) for x in found) - takes, takes, guesses, waits_for_time)
+
+
+def _clocks_in(instruction: PtxInstruction) -> list[SpecialRegister]:
+    return [x for x in instruction.operands if isinstance(x, SpecialRegister) and x.name in CLOCKS]
+
+
+def _waits_for_others(code: tuple[PtxInstruction, ...], span: range) -> bool:
+    """Return whether a loop reads memory that other threads write, or meets them: it may be a wait with a time-out."""
+    return any(code[i].mnemonic in _MEETING or _is_strong_load(code[i]) for i in span)
 
 
 def _is_strong_load(instruction: PtxInstruction) -> bool:

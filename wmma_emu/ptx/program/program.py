@@ -215,8 +215,8 @@ class KernelProgram:
     gaps, which must not be accessed: `Symbol.offset` includes them, and dynamic memory begins at ``shared_span``; None
     means no gaps. ``local_bytes`` is the size of a thread's local memory, including parameters of calls.
 
-    ``refusals`` are the reasons why the kernel cannot be executed; an instruction that is refused for its operands is
-    not in ``instructions``.
+    ``specials`` are the names of the special registers that the kernel reads. ``refusals`` are the reasons why the
+    kernel cannot be executed; an instruction that is refused for its operands is not in ``instructions``.
 
     ``frames`` has the local memory of each function, in the order of ``functions``, if each call needs its own: the
     kernel calls functions through addresses or recursively, or allocates local memory. Without it, each function has
@@ -242,6 +242,7 @@ class KernelProgram:
     caveats: tuple[NotBitExact, ...] = ()
     frames: tuple[FunctionFrame, ...] = ()
     code: tuple[tuple[str, int], ...] = ()
+    specials: frozenset[str] = frozenset()
 
     def text(self, line: int) -> str:
         """Return the source of the statement that begins in a line, for display; calls may span several lines."""

@@ -134,10 +134,14 @@ class Resolver:
         if name == "WARP_SZ":
             return Immediate("int", _WARP_SIZE)
         if name[0] == "%" and name[1:] in SPECIAL:
-            return SpecialRegister(name[1:])
+            return self._special(name[1:])
         if name[0] == "%" and f"{name[1:]}.x" in SPECIAL:
-            return VectorOperand(tuple(SpecialRegister(f"{name[1:]}.{x}") for x in "xyzw"))
+            return VectorOperand(tuple(self._special(f"{name[1:]}.{x}") for x in "xyzw"))
         return None
+
+    def _special(self, name: str) -> SpecialRegister:
+        self.storage.specials.add(name)
+        return SpecialRegister(name)
 
     def _use(self, symbol: Symbol) -> Symbol:
         self.used[symbol] = None

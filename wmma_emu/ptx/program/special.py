@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Special registers, and the registers that contain the address of a grid's workspace."""
+"""Special registers, and the addresses that some of them contain: a grid's workspace, reserved shared memory."""
 
 from dataclasses import dataclass
 
 from wmma_emu.evidence import Evidence, Sourced
-from wmma_emu.ptx.program.program import KernelProgram, SpecialRegister
+from wmma_emu.ptx.program.program import KernelProgram
 
 _MANUAL = Evidence("documented", "PTX ISA 9.1, Special Registers")
 
@@ -35,6 +35,9 @@ _GROUPS = (
     (SpecialEntry("pred", "sm_90"), ["is_explicit_cluster"]),
 )  # fmt: skip
 
+CLOCKS = frozenset(("clock", "clock_hi", "clock64", "globaltimer", "globaltimer_lo", "globaltimer_hi"))
+"""The registers that advance while a kernel runs."""
+
 SPECIAL = {name: entry for entry, names in _GROUPS for name in names}
 """The entries by name without the percent sign; each element of a vector has an entry."""
 
@@ -62,5 +65,30 @@ def workspace_registers(address: int) -> dict[str, int]:
 
 def reads_grid_workspace(program: KernelProgram) -> bool:
     """Return whether a kernel reads the address of its grid's workspace, as ``cooperative_groups::this_grid`` does."""
-    operands = (x for instruction in program.instructions for x in instruction.operands)
-    return any(isinstance(x, SpecialRegister) and x.name in (_UPPER, _LOWER) for x in operands)
+    return not program.specials.isdisjoint((_UPPER, _LOWER))
+
+
+RESERVED_BYTES = 1024
+"""The size of the reserved part of a block's shared memory from sm_80 on (CUDA C++ Programming Guide 13.0, shared
+memory of compute capability 8.x and later)."""
+
+_OFFSETS = {"begin": 0, "end": RESERVED_BYTES, "0": 0, "1": RESERVED_BYTES // 2}
+"""The positions in the reserved part to which the registers point. The manual leaves those of the last two open:
+``cooperative_groups`` needs 288 bytes at the last one."""
+
+
+def reserved_registers(begin: int) -> dict[str, int]:
+    """Return the values of ``%reserved_smem_offset_*`` if the reserved shared memory begins at an offset.
+
+    Examples
+    --------
+    >>> reserved_registers(4096)["reserved_smem_offset_end"]
+    5120
+    """
+    values = {**{name: begin + offset for name, offset in _OFFSETS.items()}, "cap": RESERVED_BYTES}
+    return {f"reserved_smem_offset_{name}": value for name, value in values.items()}
+
+
+def reads_reserved_shared(program: KernelProgram) -> bool:
+    """Return whether a kernel reads an address of reserved shared memory, as tiles of several warps do."""
+    return not program.specials.isdisjoint(reserved_registers(0))

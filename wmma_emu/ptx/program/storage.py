@@ -23,8 +23,8 @@ class Storage:
     """The registers, in order of first use, and the memory of a kernel.
 
     ``dynamic_offset`` is the assumed offset of dynamic shared memory; `shared_span` is its final value.
-    ``shared_bytes`` is the size on a GPU, without gaps; ``elements`` are the element sizes of variables in bytes.
-    ``frame`` is the local memory of the function that is being read.
+    ``shared_bytes`` is the size on a GPU, without gaps; ``elements`` are the element sizes of variables in bytes;
+    ``specials`` the special registers that are read. ``frame`` is the local memory of the function that is being read.
     """
 
     dynamic_offset: int
@@ -33,6 +33,7 @@ class Storage:
     elements: dict[Symbol, int] = field(default_factory=dict)
     shared_bytes: int = 0
     frame: Frame = field(default_factory=Frame)
+    specials: set[str] = field(default_factory=set)
     _span: int = 0
     _dynamic_alignment: int = 0
     _shared: dict[int, Symbol] = field(default_factory=dict)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Checks before a launch: whether the chip supports an instruction, and whether special registers are modelled."""
+"""Checks before a launch: whether the chip supports an instruction and its special registers."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -12,7 +12,6 @@ from wmma_emu.instructions.refusals import unsupported_on
 from wmma_emu.ptx.program.faults import refusal
 from wmma_emu.ptx.program.program import PtxInstruction, SpecialRegister, VectorOperand
 from wmma_emu.ptx.program.special import SPECIAL
-from wmma_emu.ptx.state import MODELLED_SPECIALS
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,12 +105,10 @@ def require_since(what: str, arch: Arch, first: str) -> None:
 
 
 def require_available(instruction: PtxInstruction, arch: Arch) -> None:
-    """Raise an error if the chip lacks an instruction or a special register, or a special register is not modelled."""
+    """Raise an error if the chip lacks an instruction or a special register."""
     require_since(instruction.opcode, arch, first_chip_of(instruction))
     for operand in instruction.operands:
         for special in _specials(operand):
-            if special.name not in MODELLED_SPECIALS:
-                raise UnsupportedInstructionError(f"the special register %{special.name} is not modelled")
             require_since(f"%{special.name}", arch, SPECIAL[special.name].first)
 
 

@@ -12,7 +12,7 @@ from wmma_emu.ptx.program.operand_kinds import describe
 from wmma_emu.ptx.program.program import Immediate, Operand, PtxInstruction, Register, SpecialRegister, Symbol
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.addresses import address_operand, addresses_of, require_own_space, space_of
-from wmma_emu.ptx.steps.collectives import note
+from wmma_emu.ptx.steps.collectives import note, operands_of
 from wmma_emu.ptx.steps.lane_operations import Active, CompileContext, MachineStep, Step
 from wmma_emu.ptx.steps.loads import Access, extended, parse_access, require_values, written_register
 from wmma_emu.ptx.threads import Array
@@ -212,6 +212,23 @@ def _fence(instruction: PtxInstruction, context: CompileContext) -> Step:
     return step
 
 
+_LONGEST_SLEEP = 1_000_000
+"""The longest sleep in nanoseconds (PTX ISA 9.1, nanosleep)."""
+
+
+def _nanosleep(instruction: PtxInstruction, context: CompileContext) -> Step:
+    """Let the longest sleep of the active threads pass; a sleep lasts between 0 and twice the given time."""
+    (time,) = operands_of(instruction, 1)
+
+    def step(state: State, active: Active) -> None:
+        state.require_defined(instruction, time, active, "the time of the sleep")
+        given = state.read(time, "u32")
+        longest = int(given.max() if active is None else np.where(active, given, given.dtype.type(0)).max())
+        state.clock.sleep(min(longest, _LONGEST_SLEEP))
+
+    return step
+
+
 def _prefetch(instruction: PtxInstruction, context: CompileContext) -> Step:
     spaces = ("global",) if instruction.mnemonic == "prefetchu" else None
     address_operand(instruction, instruction.operands[0] if instruction.operands else None, spaces)
@@ -241,7 +258,7 @@ def _createpolicy(instruction: PtxInstruction, context: CompileContext) -> Step:
 MACHINE_STEPS: dict[str, MachineStep] = {
     "ld": _load, "ldu": _load, "st": _store,
     "cvta": _cvta, "isspacep": _isspacep, "mapa": _mapa, "getctarank": _getctarank,
-    "membar": _fence, "fence": _fence, "griddepcontrol": _hint, "nanosleep": _hint,
+    "membar": _fence, "fence": _fence, "griddepcontrol": _hint, "nanosleep": _nanosleep,
     "prefetch": _prefetch, "prefetchu": _prefetch, "applypriority": _prefetch, "discard": _discard,
     "createpolicy": _createpolicy,
 }  # fmt: skip

@@ -11,7 +11,7 @@ from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.formats.codec import Bits
 from wmma_emu.instructions import INSTRUCTIONS
 from wmma_emu.layouts.shared_memory_table import Major
-from wmma_emu.layouts.spec import LANES, WARPS
+from wmma_emu.layouts.spec import LANES, WARPS, Ints
 from wmma_emu.ptx.definedness.undefined import Undefined, computed, origin_of, stacked
 from wmma_emu.ptx.program.flow import registers_in
 from wmma_emu.ptx.program.program import Operand, PtxInstruction, Register, VectorOperand
@@ -113,7 +113,7 @@ def _multiply(instruction: PtxInstruction, context: CompileContext) -> BoundStep
         if operands.metadata is not None:
             words, legal = operands.metadata.read(state, instruction, state.warps(active), active)
             indices = matrix.indices(words.reshape(-1, WARPS, LANES), operands.metadata.selector)
-        d = matrix.d.pack_bits(multiply(matrix.product, a, b, c, Extras(indices), engine=bound.engine))
+        d = matrix.d.pack_bits(_in_parts(state, bound, a, b, c, indices))
         if legal is not None:
             d = np.where(legal.reshape(-1, WARPS, 1), d, groups.of_registers(registers))
         warps = _warps(state, active)
@@ -125,6 +125,24 @@ def _multiply(instruction: PtxInstruction, context: CompileContext) -> BoundStep
                 )
 
     return BoundStep(step, bound.not_bit_exact)
+
+
+_AT_ONCE = 1 << 24
+"""The number of multiply-adds between two checks of the time limit."""
+
+
+def _in_parts(state: State, bound: BoundProduct, a: Bits, b: Bits, c: Bits, indices: Ints | None) -> Bits:
+    """Multiply the matrices of all warpgroups, some at a time, so that the time limit of the launch is kept."""
+    count = max(len(x) for x in (a, b, c, indices) if x is not None)
+    at_once = max(_AT_ONCE // (a.shape[-2] * a.shape[-1] * b.shape[-1]), 1)
+    parts = []
+    for first in range(0, count, at_once):
+        state.check_time()
+        some = slice(first, first + at_once)
+        part_a, part_b, part_c = (x if len(x) == 1 else x[some] for x in (a, b, c))
+        extras = Extras(indices if indices is None or len(indices) == 1 else indices[some])
+        parts.append(multiply(bound.matrix.product, part_a, part_b, part_c, extras, engine=bound.engine))
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 class _Groups:

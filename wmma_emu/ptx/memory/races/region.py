@@ -305,5 +305,6 @@ class Region:
             return [int(stamps[x]) for x in found.others(at)]
 
         for kind, bad in found.kinds(given, self.order.now.shape[1] * 32):
+            self._check_time()
             if bad.any():
                 self.report(Race(kind, access, bad, "writes", True, other), active)
