@@ -63,7 +63,7 @@ def test_code_for_chips_without_tensor_cores_runs_on_a_newer_one(target, chip):
     assert chip_of(f".target {target}") == chip
 
 
-def test_a_checkout_is_compiled_and_its_texts_are_kept(tmp_path, capsys):
+def test_a_checkout_is_compiled_and_its_ptx_is_kept(tmp_path, capsys):
     folder = tmp_path / "llvm/test/CodeGen/NVPTX"
     folder.mkdir(parents=True)
     (folder / "add.ll").write_text(SOURCE)
@@ -76,7 +76,7 @@ def test_a_checkout_is_compiled_and_its_texts_are_kept(tmp_path, capsys):
     assert "| not compiled by this LLVM | 1 |" in table
 
 
-def test_a_folder_that_is_no_checkout_of_llvm_is_rejected(tmp_path, capsys):
+def test_a_folder_that_is_not_a_checkout_of_llvm_is_rejected(tmp_path, capsys):
     with pytest.raises(SystemExit):
         main([str(tmp_path)])
     assert "give a checkout of LLVM" in capsys.readouterr().err

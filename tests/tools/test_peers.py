@@ -111,7 +111,7 @@ def test_a_checkout_of_tinygrad_runs_its_tests_in_its_own_process(tmp_path, caps
     assert "| failed | AssertionError: " in table
 
 
-def test_a_folder_that_is_no_checkout_of_tinygrad_is_rejected(tmp_path, capsys):
+def test_a_folder_that_is_not_a_checkout_of_tinygrad_is_rejected(tmp_path, capsys):
     with pytest.raises(SystemExit):
         tinygrad.main([str(tmp_path)])
     assert "give a checkout of tinygrad" in capsys.readouterr().err
@@ -172,7 +172,7 @@ def test_every_algorithm_of_cub_has_a_kernel():
         ("block_adjacent_difference", [3, -2, 3, -3]),
     ],
 )  # fmt: skip
-def test_expected_results_of_algorithms_are_those_of_a_block_by_hand(name, values):
+def test_expected_results_of_algorithms_equal_those_by_hand(name, values):
     case = next(x for x in CASES if x.name == name)
     block = np.full(256, 255, np.int32)
     block[:4] = [3, 1, 4, 1]

@@ -57,7 +57,7 @@ def ptx_of(source: Path, include: Sequence[Path], arch: str) -> str:
     Raises
     ------
     CompilationError
-        If neither compiles: the message is that of the whole source.
+        If neither compiles: the message is about the whole source.
     """
     text = _text(source)
     try:
@@ -73,7 +73,7 @@ def ptx_of(source: Path, include: Sequence[Path], arch: str) -> str:
 
 
 def judged(text: str, arch: str) -> tuple[str, str]:
-    """Return the outcome of a text, and the first refusal of each kernel that has one."""
+    """Return the outcome of PTX, and the first refusal of each kernel that has one."""
     module = Module(text, arch)
     kernels = module.explain().kernels
     refusals = dict.fromkeys(f"{x.missing[0].opcode}: {x.missing[0].reason}" for x in kernels if x.missing)
@@ -136,7 +136,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     for sample in samples:
         rows.append(row_of(sample, given))
         print(*rows[-1], sep=": ", file=sys.stderr, flush=True)
-    print_table("NVIDIA's CUDA Samples, compiled as they are", revision(given.checkout), rows, ())
+    print_table("NVIDIA's CUDA Samples, compiled unchanged", revision(given.checkout), rows, ())
     return int(any(x.outcome == REFUSED for x in rows))
 
 

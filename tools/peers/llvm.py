@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Compile LLVM's tests of its NVPTX target to PTX, load each text in the emulator, and print a table.
+"""Compile LLVM's tests of its NVPTX target to PTX, load the PTX in the emulator, and print a table.
 
     python -m tools.peers.llvm CHECKOUT [--only REGEX] [--ptxas PATH] [--keep DIR]
 
 CHECKOUT is a checkout of https://github.com/llvm/llvm-project (Apache-2.0 with LLVM exceptions), or another folder with
 its `llvm/test/CodeGen/NVPTX`. The compiler is the LLVM in the wheel of llvmlite, and the tests have to be of about the
-same release. A text counts as complete if the emulator has every instruction of every function; what it lacks is
+same release. PTX counts as complete if the emulator has every instruction of every function; what it lacks is
 listed, with the answer of ptxas. Nothing is launched: the tests have no values.
 """
 
@@ -76,7 +76,7 @@ def _declared(variables: Sequence[VariableText], letter: str) -> dict[str, str]:
 
 
 def chip_of(text: str) -> str:
-    """Return the chip to load a text for: its target, without the suffix, or a newer chip if it is older.
+    """Return the chip to load PTX for: its target, without the suffix, or a newer chip if it is older.
 
     Examples
     --------
@@ -89,7 +89,7 @@ def chip_of(text: str) -> str:
 
 
 def refusals_of(text: str) -> Iterator[str]:
-    """Yield what the emulator lacks for a text: families of instructions, and reasons without names and numbers."""
+    """Yield what the emulator lacks for PTX: families of instructions, and reasons without names and numbers."""
     try:
         kernels = Module(with_calls(text), arch=chip_of(text)).explain().kernels
     except WmmaEmuError as error:
@@ -128,7 +128,7 @@ def _shorter(reason: str) -> str:
 
 
 def row_of(name: str, text: str, ptxas: str | None) -> Row:
-    """Load a text; if anything is refused, ask ptxas."""
+    """Load PTX; if anything is refused, ask ptxas."""
     if ".address_size 32" in text:
         return Row(name, OLD)
     try:

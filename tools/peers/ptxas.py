@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Ask an installed ptxas whether it accepts a text that the emulator refused."""
+"""Ask an installed ptxas whether it accepts PTX that the emulator refused."""
 
 import re
 import subprocess
@@ -9,11 +9,11 @@ from pathlib import Path
 __all__ = ["rejection", "verdict"]
 
 _OLDEST, _CHIP = 75, "sm_90"
-"""The oldest chip of ptxas 13, and the chip for texts whose target is older, which it accepts for every newer chip."""
+"""The oldest chip of ptxas 13, and the chip for PTX whose target is older, which it accepts for every newer chip."""
 
 
 def rejection(text: str, ptxas: str | None) -> str | None:
-    """Return the first error of ptxas, an empty string if it accepts the text, or None if there is no ptxas."""
+    """Return the first error of ptxas, an empty string if it accepts the PTX, or None if there is no ptxas."""
     if not ptxas:
         return None
     target = re.search(r"\.target\s+(sm_(\d+)\w*)", text)

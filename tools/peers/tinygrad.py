@@ -37,7 +37,7 @@ def test_files(checkout: Path) -> list[str]:
 
 
 def rows_of(records: Sequence[dict[str, str]]) -> list[Row]:
-    """Return the rows of records of `tinygrad_device`: the reason of a failure is that of a launch, if one failed.
+    """Return the rows of records of `tinygrad_device`: if a launch failed, its error is the reason.
 
     Examples
     --------

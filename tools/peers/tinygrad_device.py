@@ -26,7 +26,7 @@ _FAILURES: list[str] = []
 
 
 def argument_of(value: int, bits: int, memory: Mapping[int, Any]) -> Any:
-    """Return the argument of a launch: the driver's memory from an address on, or the number itself.
+    """Return the argument of a launch: the driver's memory that begins at an address, or the number itself.
 
     Examples
     --------
@@ -48,7 +48,7 @@ def _kernel(text: str) -> Kernel:
 
 
 def run_kernel(text: str, values: list[int], launch: tuple[Any, Any, int], memory: Mapping[int, Any]) -> None:
-    """Launch the kernel of a text."""
+    """Launch the kernel of a module."""
     grid, block, shared = launch
     kernel = _kernel(text)
     arguments = [argument_of(x, 8 * y.bytes, memory) for x, y in zip(values, kernel.parameters, strict=True)]

@@ -50,7 +50,7 @@ def test_addresses_of_stores_are_followed_to_their_origin(body, parameters, anyt
 
 
 def test_a_surface_in_a_parameter_is_not_followed():
-    """Its last modifier, ``trap``, is no type, as that of a load from a parameter is."""
+    """The last modifier of a load from a parameter is its type; the last modifier here is ``trap``."""
     found, _ = written("suld.b.1d.b32.trap {%r0}, [p0, {%r1}]; ld.param.u64 %a0, [p1]; st.global.u32 [%a0], %r0;")
     assert found == Written(frozenset({8}), frozenset(), False)
 
