@@ -106,7 +106,7 @@ def _distinct(kernels: Iterable[LoadedKernel]) -> int:
 
 
 def _cells(kernels: Sequence[LoadedKernel]) -> Iterator[str]:
-    """Yield for each target: complete kernels of all that are not counted apart, and those."""
+    """Yield, for each target, how many of the kernels that are not counted apart are complete, and how many are."""
     for target in TARGETS:
         count = Counter(x.outcome for x in kernels if x.target == target)
         if not count:
