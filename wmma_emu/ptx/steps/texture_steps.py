@@ -21,7 +21,7 @@ from wmma_emu.ptx.textures.objects import MappedObject, Texture
 from wmma_emu.ptx.textures.sums import filtered
 from wmma_emu.ptx.textures.values import MISSING, words_of
 
-IF_FILTERED = "depends on the textures: filtered, normalised and fractional fetches have not been recorded"
+IF_NORMALISED = "depends on the textures: some fetches with normalised coordinates have not been recorded"
 """The caveat of fetches whose results are exact for some textures: a launch replaces it by those of its textures."""
 
 _RESULTS, _COMPONENTS = 4, "rgba"
@@ -46,7 +46,7 @@ def _tex(instruction: PtxInstruction, context: CompileContext) -> BoundStep:
         raise refusal(instruction, f"expects {expected} operands, not {len(instruction.operands)}; {more}")
     place = place_of(instruction, instruction.operands[1], kinds[1])
     fetch = partial(_fetched, instruction, place, kinds[1])
-    return BoundStep(_step(instruction, place, kinds[0], fetch), IF_FILTERED if kinds[1] == "f32" else None)
+    return BoundStep(_step(instruction, place, kinds[0], fetch), IF_NORMALISED if kinds[1] == "f32" else None)
 
 
 def _tld4(instruction: PtxInstruction, context: CompileContext) -> BoundStep:
@@ -60,7 +60,7 @@ def _tld4(instruction: PtxInstruction, context: CompileContext) -> BoundStep:
     if place.geometry.axes != 2:
         raise refusal(instruction, "gathers from textures of two axes: .2d or .a2d")
     fetch = partial(_gathered, instruction, place, _COMPONENTS.index(component))
-    return BoundStep(_step(instruction, place, kinds[0], fetch), IF_FILTERED)
+    return BoundStep(_step(instruction, place, kinds[0], fetch), IF_NORMALISED)
 
 
 def _step(instruction: PtxInstruction, place: ObjectPlace, kind: str, fetch: _Fetch) -> Step:
