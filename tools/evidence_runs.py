@@ -10,8 +10,8 @@ The runs, by the names that `wmma_emu.evidence.Run` takes:
 - ``recordings``: those of the published dot products, and every other that consists of the same machine instructions;
 - ``literature``: those that the public model MMA-Sim lists, with the same machine instructions likewise;
 - ``conversions``, ``approximations``, ``bank conflicts``, ``wmma fragments``, ``wmma satfinite``, ``wgmma operands``,
-  ``atomics``, ``scaled products``, ``cublas``, ``torchao``: names in the files of tests/data and of tests/quantise, and
-  in the cases of the probe of `wgmma`.
+  ``atomics``, ``scaled products``, ``cublas``, ``torchao``, ``textures``: names in the files of tests/data and of
+  tests/quantise, and in the cases of the probe of `wgmma` and of textures.
 """
 
 import re
@@ -24,6 +24,7 @@ import numpy as np
 from tools.check_dot_products import ARCHS as CHIP_OF_GPU
 from tools.check_dot_products import FORMATS, instructions
 from tools.ptx_atomic_cases import atomic_cases
+from tools.texture_cases import cases as texture_cases
 from tools.wgmma_probe_cases import cases as operand_cases
 from wmma_emu.instructions import INSTRUCTIONS, lookup
 
@@ -132,6 +133,7 @@ def other_runs() -> Names:
     with np.load(ROOT / "tests" / "quantise" / "torchao.npz") as arrays:
         scaled = [key.removeprefix("cuda ") for key in arrays.files if key.startswith("cuda scales ")]
         on_a_processor = [key for key in arrays.files if key.startswith("scales ")]
+    textures = _keys("sm90_textures")
     return {("torchao", "cpu"): _rules(on_a_processor)} | {(run, "sm_90"): set(names) for run, names in {
         "torchao": _rules(scaled),
         "conversions": _array("sm90_conversions", "mnemonics"),
@@ -143,6 +145,7 @@ def other_runs() -> Names:
         "atomics": {row for case in atomic_cases() for row in case.rows},
         "scaled products": {"-".join(key.split("-")[:2]) for key in _keys("sm90_scaled_mm")},
         "cublas": {"|".join(key.split("|")[:2]) for key in _keys("sm90_cublas")},
+        "textures": {case.fact for case in texture_cases() if case.name in textures},
     }.items()}  # fmt: skip
 
 

@@ -103,6 +103,9 @@ def cases() -> Iterator[TextureCase]:
     yield from _fractions()
     yield from _shapes()
     yield from _surfaces()
+    yield from _normalised()
+    yield from _sums_of_any_axes()
+    yield from _sums_of_edges()
 
 
 def _near(edges: Array) -> Words:
@@ -138,7 +141,7 @@ def _addresses() -> Iterator[TextureCase]:
                 for size in (4, 5):
                     scale = size if coordinates == "texels" else 1
                     yield TextureCase(
-                        f"{mode} of {size} {coordinates}, {way}", "addresses", "tex1d_f",
+                        f"{mode} of {size} {coordinates}, {way}", _fact_of_mode(mode, coordinates), "tex1d_f",
                         np.arange(1, size + 1, dtype=np.float32) ** 2, bits(np.arange(-160, 240) / 64 * scale),
                         options={"address": mode, "coordinates": coordinates, "filter": way},
                     )  # fmt: skip
@@ -156,6 +159,10 @@ def _addresses() -> Iterator[TextureCase]:
             f"integers, {mode}", "outside", "integers_f", np.arange(1, 13, dtype=np.float32).reshape(3, 4),
             integers([-1, 0, 3, 4, 2, 2, 2]), integers([1, 0, 2, 1, -1, 3, 2]), options={"address": mode},
         )  # fmt: skip
+
+
+def _fact_of_mode(mode: str, coordinates: str) -> str:
+    return "texels repeat" if coordinates == "texels" and mode in ("wrap", "mirror") else "addresses"
 
 
 def _weights() -> Iterator[TextureCase]:
@@ -178,7 +185,7 @@ def _weights() -> Iterator[TextureCase]:
     x, y = (g.ravel() for g in np.meshgrid(grid, grid))
     corner = np.array([[0, 0], [0, 1]], np.float32)
     yield TextureCase(
-        "weights of two axes", "weights", "tex2d_f", corner, bits(0.5 + x), bits(0.5 + y), options={"filter": "linear"}
+        "weights of two axes", "products", "tex2d_f", corner, bits(0.5 + x), bits(0.5 + y), options={"filter": "linear"}
     )  # fmt: skip
 
 
@@ -189,14 +196,18 @@ def _sums() -> Iterator[TextureCase]:
         for axes in (1, 2, 3):
             x, y, z = (*where[:axes], _NONE, _NONE)[:3]
             yield TextureCase(
-                f"sums of {dtype}, {axes} axes", "sum", f"tex{axes}d_f", texels(f"sums {axes}", (8,) * axes, dtype), x,
-                y, z, options=options,
+                f"sums of {dtype}, {axes} axes", _fact_of_sum(dtype), f"tex{axes}d_f",
+                texels(f"sums {axes}", (8,) * axes, dtype), x, y, z, options=options,
             )  # fmt: skip
     edges = [0, -0.0, 1, np.inf, -np.inf, np.nan, 1e-45, -1e-45, 3e38, 3.4e38, -3.4e38, 1 + 2**-23, 1, 1e-20, 1e20, 1]
     yield TextureCase(
         "sums of extreme numbers", "sum", "tex1d_f", np.array(edges, np.float32), bits(np.arange(0, 16, 1 / 16)),
         options={"filter": "linear"},
     )  # fmt: skip
+
+
+def _fact_of_sum(dtype: str) -> str:
+    return "sum" if dtype.startswith("float") else "sum of fractions"
 
 
 def _fractions() -> Iterator[TextureCase]:
@@ -284,3 +295,83 @@ def _surfaces() -> Iterator[TextureCase]:
                 f"formatted stores to {channels} {dtype}", "formatted", "formatted", array, words,
                 options={"channels": channels}, kind="written",
             )  # fmt: skip
+    halves = np.ldexp(1 + drawn("halves", 512, 0, 1), np.arange(512) % 44 - 27) * (-1.0) ** np.arange(512)
+    ties = np.array([1 + 2**-11, 1 + 3 * 2**-11, 65504 + 16, 65504 + 15, 2**-24, 2**-25, 3 * 2**-26, 2**-14 - 2**-25])
+    yield TextureCase(
+        "formatted stores of halves", "formatted", "formatted", np.zeros((1, 528), np.float16),
+        np.concatenate([bits(halves), bits(ties), bits(-ties)]), kind="written",
+    )  # fmt: skip
+
+
+def _normalised() -> Iterator[TextureCase]:
+    """Coordinates with more bits than a GPU keeps, and negative ones."""
+    tiny = [1e-40, 2.0**-126, 2.0**-100, 2.0**-40, 2.0**-24, 2.0**-22, 2.0**-21, 2.0**-20, 2.0**-9, 2.0**-8]
+    for coordinates in ("texels", "normalised"):
+        for way in ("point", "linear"):
+            yield TextureCase(
+                f"tiny coordinates, {coordinates}, {way}", "scaled", "tex1d_f", np.arange(1, 9, dtype=np.float32),
+                bits([*tiny, *(-x for x in tiny)]),
+                options={"address": "border", "coordinates": coordinates, "filter": way},
+            )  # fmt: skip
+    for mode in ("clamp", "border", "wrap", "mirror"):
+        for size in (7, 300):
+            edges = np.unique(np.linspace(-size, 2 * size, 24).round()) / size
+            yield TextureCase(
+                f"{mode} of {size}, any bits", "scaled", "tex1d_f", np.arange(1, size + 1, dtype=np.float32),
+                _near(edges), options={"coordinates": "normalised", "address": mode},
+            )  # fmt: skip
+        for size in (3, 100, 1000, 16384):
+            words = random_words(f"textures 2|{mode}|{size}", 1024).astype(np.uint32)
+            yield TextureCase(
+                f"weights along {size}, {mode}, any bits", "scaled", "tex1d_f",
+                (np.arange(size) % 2).astype(np.float32), _within_two(words),
+                options={"filter": "linear", "coordinates": "normalised", "address": mode},
+            )  # fmt: skip
+
+
+def _within_two(words: Words) -> Words:
+    """Return f32 from -2 to 2, of the signs and significands of words."""
+    exponents = 127 - np.minimum(words >> np.uint32(23) & np.uint32(7), np.uint32(6))
+    return np.asarray(words & np.uint32(0x807FFFFF) | exponents << np.uint32(23), np.uint32)
+
+
+def _sums_of_any_axes() -> Iterator[TextureCase]:
+    """Sums with weights that are ties, with every address mode, and of texels of very different exponents."""
+    for mode in ("clamp", "border", "wrap", "mirror"):
+        for axes in (1, 2, 3):
+            where = [bits(np.round(drawn(f"ties {a}", 1024, -1, 2) * 2048) / 2048) for a in "xyz"[:axes]]
+            yield TextureCase(
+                f"ties of {axes} axes, {mode}", "products", f"tex{axes}d_f", texels(f"ties {axes}", (4,) * axes, "float32"),
+                *where, options={"filter": "linear", "coordinates": "normalised", "address": mode},
+            )  # fmt: skip
+    for dtype, most in (("float32", 60), ("float16", 14)):
+        for axes in (1, 2, 3):
+            where = [bits(drawn(f"wide {a}", 2048, -1, 9)) for a in "xyz"[:axes]]
+            array = texels(f"wide {axes}", (8,) * axes, "float32").astype(np.float64)
+            steps = random_words(f"textures 2|exponents {axes}", array.size).reshape(array.shape) % np.uint64(2 * most)
+            wide = np.ldexp(array, steps.astype(np.int64) - most).astype(dtype)
+            yield TextureCase(
+                f"wide sums of {dtype}, {axes} axes", "sum", f"tex{axes}d_f", wide, *where, options={"filter": "linear"}
+            )  # fmt: skip
+
+
+def _sums_of_edges() -> Iterator[TextureCase]:
+    """Sums of the extreme numbers of each format."""
+    where = bits(np.arange(0, 16, 1 / 64))
+    tiny = 2.0**-126
+    numbers = [tiny, 0, tiny, -tiny, 3 * tiny, -0.0, -0.0, 0, tiny * 1.5, 0, 2.0**-120, -(2.0**-140), tiny, 0, 1, 0]
+    yield TextureCase(
+        "sums of tiny float32", "sum", "tex1d_f", np.array(numbers, np.float32), where, options={"filter": "linear"}
+    )  # fmt: skip
+    numbers = [1, np.inf, -np.inf, np.nan, 65504, -65504, 2.0**-24, 0, -(2.0**-24), 2.0**-14, 3 * 2.0**-24, -0.0, -0.0]
+    yield TextureCase(
+        "sums of extreme float16", "sum", "tex1d_f", np.array([*numbers, 1, 2.0**-20, 1], np.float16), where,
+        options={"filter": "linear"},
+    )  # fmt: skip
+    for dtype in ("int8", "int16"):
+        low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
+        numbers = [low, low, low + 1, 0, high, low, high, high, -1, 1, 0, low, 1, -1, low + 1, low + 1]
+        yield TextureCase(
+            f"sums of extreme {dtype}", "sum of fractions", "tex1d_f", np.array(numbers, dtype), where,
+            options={"filter": "linear", "read": "normalised"},
+        )  # fmt: skip

@@ -99,9 +99,27 @@ def test_a_formatted_store_counts_texels_and_ignores_the_channels_that_they_lack
     assert not run(body + line, we.ptx.surface(array, channels=2)).findings
     assert array[1, 3].tolist() == [1, 2] and array.sum() == 3
     halves = np.zeros((2, 4), np.float16)
-    with pytest.raises(UnsupportedInstructionError, match="how a GPU converts to other formats is not documented"):
+    with pytest.raises(UnsupportedInstructionError, match="how a GPU rounds to float16 is not known"):
         run(body + line, we.ptx.surface(halves))
     assert not halves.any()
+
+
+def test_a_formatted_store_saturates_to_the_integers_of_the_texels():
+    body = "mov.b32 %r2, 0x80;\nmov.b32 %r3, 0xFFFFFF00;\n"
+    line = "sust.p.2d.v4.b32.trap [%rd1, {3, 1}], {%r2, %r3, %r2, %r2};\n"
+    stored = {}
+    for dtype in (np.int8, np.uint8, np.int16, np.uint16):
+        array = np.zeros((2, 4, 2), dtype)
+        assert not run(body + line, we.ptx.surface(array, channels=2)).findings
+        stored[dtype.__name__] = array[1, 3].tolist()
+        assert not array[0].any() and not array[1, :3].any()
+    assert stored == {"int8": [127, -128], "uint8": [128, 255], "int16": [128, -256], "uint16": [128, 65535]}
+
+
+def test_a_formatted_store_of_an_uninitialised_value_is_reported():
+    array = np.zeros((2, 4), np.uint8)
+    report = run("sust.p.2d.v4.b32.trap [%rd1, {3, 1}], {%r2, %r2, %r2, %r2};\n", we.ptx.surface(array))
+    assert [x.kind for x in report.findings] == ["uninitialised"]
 
 
 def test_atomic_operations_on_a_surface_add_all_threads():

@@ -34,13 +34,13 @@ def test_each_thread_fetches_at_its_own_coordinate():
     report, out = fetched(body, we.ptx.texture(RAMP))
     assert not report.findings and not report.not_bit_exact
     assert out[:9, 0].view(np.float32).tolist() == [0, 10, 20, 30, 40, 50, 60, 70, 70]
-    assert out[0, 1:].tolist() == [0, 0, 0x3F800000]  # the channels that the texture lacks
+    assert out[0, 1:].tolist() == [0, 0, 0]  # the channels that the texture lacks
 
 
 def test_integers_are_fetched_as_they_are():
     array = np.array([[-1, 2], [3, -128]], np.int8)
     body = at(1.5, 1.5) + f"tex.2d.v4.s32.f32 {NAMES}, [%rd1, {{%f1, %f2}}];\n"
-    assert fetched(body, we.ptx.texture(array), 1)[1].tolist() == [[0xFFFFFF80, 0, 0, 1]]
+    assert fetched(body, we.ptx.texture(array), 1)[1].tolist() == [[0xFFFFFF80, 0, 0, 0]]
 
 
 def test_channels_go_to_registers_in_order_and_a_sink_takes_none():
@@ -49,12 +49,19 @@ def test_channels_go_to_registers_in_order_and_a_sink_takes_none():
     assert fetched(body, we.ptx.texture(array, channels=4), 1)[1].tolist() == [[4, 99, 6, 7]]
 
 
-def test_a_filtered_fetch_is_the_weighted_sum_and_is_reported_as_not_proved():
+def test_a_filtered_fetch_is_the_weighted_sum():
     body = at(1.75) + f"tex.1d.v4.f32.f32 {NAMES}, [%rd1, {{%f1}}];\n"
     report, out = fetched(body, we.ptx.texture(RAMP, filter="linear"), 1)
     assert out[0, 0].view(np.float32) == 12.5  # 3/4 of 10 and 1/4 of 20
+    assert not report.not_bit_exact
+
+
+def test_a_filtered_fetch_by_a_normalised_coordinate_is_reported_as_not_proved():
+    body = at(0.25) + f"tex.1d.v4.f32.f32 {NAMES}, [%rd1, {{%f1}}];\n"
+    report, out = fetched(body, we.ptx.texture(RAMP, filter="linear", coordinates="normalised"), 1)
+    assert out[0, 0].view(np.float32) == 15
     (caveat,) = report.not_bit_exact
-    assert caveat.opcode == "tex.1d.v4.f32.f32" and caveat.reason.startswith("filtering: the weights have 8 bits")
+    assert caveat.opcode == "tex.1d.v4.f32.f32" and caveat.reason.startswith("normalised coordinates: point sampling")
 
 
 def test_a_kernel_is_explained_with_the_condition_of_its_caveat():
@@ -98,7 +105,10 @@ def test_a_gather_returns_one_channel_of_four_texels():
     body = at(2.0, 1.0) + f"tld4.g.2d.v4.f32.f32 {NAMES}, [%rd1, {{%f1, %f2}}];\n"
     report, out = fetched(body, we.ptx.texture(array, channels=2), 1)
     assert out.view(np.float32).tolist() == [[11, 13, 5, 3]]  # (1, 1), (2, 1), (2, 0), (1, 0) of channel 1
-    assert [x.opcode for x in report.not_bit_exact] == ["tld4.g.2d.v4.f32.f32"]
+    assert not report.not_bit_exact
+    body = at(0.5, 0.5) + f"tld4.g.2d.v4.f32.f32 {NAMES}, [%rd1, {{%f1, %f2}}];\n"
+    report, again = fetched(body, we.ptx.texture(array, channels=2, coordinates="normalised"), 1)
+    assert again.tolist() == out.tolist() and [x.opcode for x in report.not_bit_exact] == ["tld4.g.2d.v4.f32.f32"]
 
 
 def test_the_predicate_of_residence_is_true():
@@ -242,6 +252,6 @@ def test_a_struct_holds_the_handle_of_a_texture():
         "tex.1d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%d1, {%f1}]; st.global.f32 [%d2], %f1; ret; }"
     )
     out = np.zeros(1, np.float32)
-    filtered = we.ptx.texture(RAMP, filter="linear")
-    report = we.ptx.Module(text)["k"][1, 1](we.ptx.Struct(filtered, np.float32(2.5)), out)
+    filtered = we.ptx.texture(RAMP, filter="linear", coordinates="normalised")
+    report = we.ptx.Module(text)["k"][1, 1](we.ptx.Struct(filtered, np.float32(0.3125)), out)
     assert out[0] == 20 and len(report.not_bit_exact) == 1

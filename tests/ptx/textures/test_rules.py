@@ -10,7 +10,10 @@ from wmma_emu.ptx.textures.accesses import surface_place
 from wmma_emu.ptx.textures.coordinates import Axis, nearest, neighbours, placed
 from wmma_emu.ptx.textures.facts import FACTS
 from wmma_emu.ptx.textures.fetches import filtered_texels, gathered, indexed, sampled
-from wmma_emu.ptx.textures.values import filtered, rounded, words_of
+from wmma_emu.ptx.textures.stores import saturated
+from wmma_emu.ptx.textures.sums import filtered
+from wmma_emu.ptx.textures.values import words_of
+from wmma_emu.ptx.textures.weights import weights_of
 
 
 def floats(*values):
@@ -50,10 +53,10 @@ def test_a_coordinate_that_is_not_a_number_is_zero_and_an_infinite_one_is_outsid
 
 
 def test_the_middle_of_a_texel_has_all_of_the_weight():
-    low, high, weight = neighbours(floats(0.5, 1.0, 1.25, 0.0), Axis(4, "clamp", False))
+    low, high, weight = neighbours(floats(0.5, 1.0, 1.25, 0.0), Axis(4, "clamp", False))  # and before texel 0
     assert low.texel.tolist() == [0, 0, 0, 0]
     assert high.texel.tolist() == [1, 1, 1, 0]  # the last one is between texels -1 and 0
-    assert weight.tolist() == [0, 128, 192, 128]
+    assert weight.tolist() == [0, 128, 192, 0]
 
 
 def test_a_weight_has_eight_bits_of_fraction_and_ties_go_up():
@@ -61,12 +64,39 @@ def test_a_weight_has_eight_bits_of_fraction_and_ties_go_up():
     assert neighbours(x, Axis(4, "clamp", False))[2].tolist() == [1, 0, 2]
 
 
-def test_the_weights_of_filtering_are_products_of_those_of_the_axes():
+def test_a_texel_that_is_both_neighbours_has_all_of_the_weight():
+    x = floats(0.25, 3.75, 4.5)
+    low, high, weight = neighbours(x, Axis(4, "clamp", False))
+    assert low.texel.tolist() == high.texel.tolist() == [0, 3, 3] and weight.tolist() == [0, 0, 0]
+    low, high, weight = neighbours(x, Axis(4, "border", False))
+    assert weight.tolist() == [192, 64, 0]  # the neighbour of texel 3 is outside, with texel 3's index
+    assert low.inside.tolist() == [False, True, False] and high.inside.tolist() == [True, False, False]
+
+
+def test_a_normalised_coordinate_keeps_21_bits_of_fraction():
+    seventh = np.nextafter(np.float32(1 / 7), np.float32(1))  # 7 times this is above 1, and was texel 0 on a GPU
+    assert nearest(np.array([seventh, 0.2857143, 0.2857147], np.float32), Axis(7, "clamp", True)).texel.tolist() == [0, 1, 2]
+    assert nearest(floats(-1e-40, -(2.0**-21)), Axis(8, "wrap", True)).texel.tolist() == [0, 7]
+
+
+def test_the_weights_of_two_axes_are_products_rounded_to_256ths():
     texture = we.ptx.texture(np.zeros((4, 8), np.float32), filter="linear")
     found = filtered_texels(texture, (floats(2.75), floats(1.75)), None)
     # x: 2.25 past texel centres, weight 64 of 256; y: 1.25, weight 64
-    assert [x.weight.item() for x in found] == [192 * 192, 64 * 192, 192 * 64, 64 * 64]
+    assert [x.weight.item() for x in found] == [144, 48, 48, 16]
     assert [x.position.item() for x in found] == [4 * (8 * y + x) for y in (1, 2) for x in (2, 3)]
+    x, y = np.array([85, 169, 86, 43]), np.array([85, 169, 128, 128])  # of the recording: 28.2, 111.6
+    assert weights_of([x, y])[3].tolist() == [28, 112, 43, 22]  # 43 * 128 is the tie 21.5
+
+
+def test_the_weights_of_three_axes_are_shared_out_along_z_then_x_then_y():
+    # from a recording: the only weights near the exact products that explain the sums
+    one, other = (134, 202, 212), (193, 43, 128)
+    found = weights_of([np.array(k) for k in zip(one, other, strict=True)])
+    assert [[w[k].item() for w in found] for k in (0, 1)] == [
+        [4, 5, 17, 18, 21, 23, 80, 88],  # the sum along y is 203, not 202
+        [26, 81, 5, 16, 26, 81, 5, 16],  # 193 * 128 / 256 is the tie 96.5
+    ]
 
 
 def test_a_gather_is_counter_clockwise_from_the_lower_left():
@@ -110,15 +140,56 @@ def test_integers_are_fractions_of_their_largest_number():
     assert fractions(np.int16, [0x8000, 0x8001]) == ["0xbf800000", "0xbf800000"]
 
 
-def test_a_weighted_sum_is_rounded_once():
-    one, tiny = np.array([1.0]), np.array([2.0**-60])
-    half_ulp = np.array([1 + 2.0**-23])
-    # (1 + 1 + 2**-23) / 2 is the middle of two f32; a tiny part above decides
-    assert filtered([(np.array([128]), one), (np.array([128]), half_ulp)], 8, 1)[0] == 0x3F800000
-    terms = [(np.array([128]), one), (np.array([127]), half_ulp), (np.array([1]), half_ulp), (np.array([1]), tiny)]
-    assert filtered(terms, 8, 1)[0] == 0x3F800001
-    assert filtered([(np.array([64]), np.array([255.0])), (np.array([192]), np.array([0.0]))], 8, 255)[0] == 0x3E800000
-    assert rounded(np.array([np.inf, -0.0])).tolist() == [0x7F800000, 0x80000000]
+def weighted(dtype, *terms):
+    """Filter texels by weights in units of 1/256: (weight, value), ..."""
+    texels = we.ptx.texture(np.zeros(1, dtype)).texels
+    unsigned = f"u{np.dtype(dtype).itemsize}"
+    found = filtered([(np.array([w]), np.array([v], dtype).view(unsigned)) for w, v in terms], texels)
+    return hex(found[0])
+
+
+def test_a_weighted_sum_of_floats_is_rounded_to_their_format_and_ties_go_away_from_zero():
+    assert weighted(np.float32, (128, 1), (128, 1 + 2.0**-23)) == "0x3f800001"
+    assert weighted(np.float32, (128, -1), (128, -1 - 2.0**-23)) == "0xbf800001"
+    assert weighted(np.float16, (128, 1), (128, 1 + 2.0**-10)) == "0x3f802000"
+    assert weighted(np.float16, (192, 1), (64, 1 + 2.0**-10)) == "0x3f800000"
+
+
+def test_texels_are_truncated_below_the_largest_that_has_a_weight():
+    big, small = 652288 * 2.0**-18, -4184 * 2.0**-18  # of a recording
+    assert weighted(np.float16, (255, small), (1, big)) == hex(np.float32(-1596 * 2.0**-18).view(np.uint32))
+    assert weighted(np.float32, (64, 1), (192, -1), (0, np.inf)) == "0xbf000000"
+    assert weighted(np.float32, (1, 2.0**27), (255, 1.75)) == weighted(np.float32, (1, 2.0**27), (255, 1))
+
+
+def test_the_two_z_of_a_sum_are_truncated_apart():
+    terms = [(128, 1.75), *[(0, 0)] * 3, (1, 2.0**14), *[(127, 0), (0, 0), (0, 0)]]
+    assert weighted(np.float16, *terms) == "0x4281c000"  # 64 + 0.875
+    assert weighted(np.float16, (128, 1.75), (1, 2.0**14)) == "0x42810000"  # of one z, 1.75 is 1
+
+
+def test_a_sum_of_zeros_and_subnormal_numbers_is_a_zero_of_their_sign():
+    assert weighted(np.float32, (256, -0.0), (0, 1.0)) == "0x80000000"
+    assert weighted(np.float32, (256, -1e-45), (0, 3e38)) == "0x80000000"
+    assert weighted(np.float32, (144, 1e-45), (112, -1e-45)) == "0x0"
+
+
+def test_what_is_not_finite_counts_if_it_has_a_weight():
+    assert weighted(np.float32, (255, 1.0), (1, np.inf)) == "0x7f800000"
+    assert weighted(np.float32, (255, -np.inf), (1, np.inf)) == "0x7fffffff"
+    assert weighted(np.float32, (256, 1.0), (0, np.nan)) == "0x3f800000"
+
+
+def test_a_weighted_sum_of_integers_is_a_fraction_of_sixteen_bits():
+    def of(dtype, largest, *terms):
+        return float(np.uint32(int(weighted(dtype, *terms), 16)).view(np.float32)) * largest
+
+    assert round(of(np.uint8, 65535, (31, 223), (225, 144))) == 39467  # from here to the end: of a recording
+    assert round(of(np.uint16, 65535, (31, 4125), (225, 56856))) == 50471
+    assert round(of(np.int16, 32767, (31, -24968), (225, 4722))) == 1127
+    assert round(of(np.int8, 32767, (31, 78), (225, 95))) == 23980
+    assert round(of(np.int8, 32767, (220, 78), (36, 95))) == 20741
+    assert round(of(np.int8, 32767, (256, -85))) == -21931
 
 
 def test_an_access_to_a_surface_counts_bytes_and_stays_in_its_row():
@@ -137,18 +208,21 @@ def test_wrap_and_mirror_are_clamp_without_normalised_coordinates():
     assert both.address == ("wrap", "mirror")
 
 
-def test_only_exact_point_sampling_has_no_caveat():
-    x = np.zeros((4, 4), np.uint8)
-    assert we.ptx.texture(x).caveats == ()
+def test_only_normalised_coordinates_have_a_caveat():
+    x, caveat = np.zeros((4, 4), np.uint8), (FACTS["scaled"].caveat,)
+    assert we.ptx.texture(x, filter="linear", read="normalised", address="border").caveats == ()
     assert we.ptx.texture(x, coordinates="normalised").caveats == ()
-    assert we.ptx.texture(x[:3], coordinates="normalised").caveats == (FACTS["scaled"].caveat,)
-    both = we.ptx.texture(x, filter="linear", read="normalised").caveats
-    assert both == (FACTS["weights"].caveat, FACTS["fractions"].caveat)
+    assert we.ptx.texture(x, coordinates="normalised").gather_caveats == caveat
+    assert we.ptx.texture(x, coordinates="normalised", address="wrap").caveats == caveat
+    assert we.ptx.texture(x, coordinates="normalised", filter="linear", read="normalised").caveats == caveat
 
 
-def test_no_fact_is_measured_before_a_recording():
-    assert {x.status for x in FACTS.values()} <= {"documented", "inferred"}
-    assert all(x.caveat for name, x in FACTS.items() if name in ("weights", "fractions", "scaled"))
+def test_a_register_saturates_to_the_integers_of_a_texel():
+    words = np.array([0x80, 0xFFFF, 0x10000, 0xFFFFFFFF, 0xBF000000], np.uint32)
+    assert saturated(words, "u1").tolist() == [0x80, 0xFF, 0xFF, 0xFF, 0xFF]
+    assert saturated(words, "i1").tolist() == [0x7F, 0x7F, 0x7F, 0xFF, 0x80]
+    assert saturated(words, "u2").tolist() == [0x80, 0xFFFF, 0xFFFF, 0xFFFF, 0xFFFF]
+    assert saturated(words, "i2").tolist() == [0x80, 0x7FFF, 0x7FFF, 0xFFFF, 0x8000]
 
 
 @pytest.mark.parametrize(

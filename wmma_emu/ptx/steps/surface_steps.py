@@ -23,10 +23,14 @@ from wmma_emu.ptx.steps.loads import elements_of, extended, require_values
 from wmma_emu.ptx.steps.object_operands import ObjectPlace, has_geometry, layer_words, objects_of, place_of
 from wmma_emu.ptx.textures.accesses import surface_place
 from wmma_emu.ptx.textures.objects import MappedObject, Surface
+from wmma_emu.ptx.textures.stores import narrowed, saturated
 
 _MODES = ("trap", "clamp", "zero")
 _DATA = re.compile(r"([bus])(8|16|32|64)\Z")
 _MOST_BYTES = 16
+
+_FORMATTED_BYTES = 4
+"""The size of each register of a formatted store."""
 
 
 class _Form(NamedTuple):
@@ -109,29 +113,35 @@ def _store(instruction: PtxInstruction, context: CompileContext) -> Step:
         state.require_defined(instruction, form.place.address, active, "the handle or a coordinate of a surface")
         state.require_arrived(instruction, registers, active)
         for mapped, threads in objects_of(state, instruction, form.place.address, active, Surface):
-            stored = sources[: _texel_words(instruction, mapped.object, form)] if form.formatted else sources
-            reached = _reach(state, instruction, form, mapped, form.size * len(stored), threads)
+            texels = mapped.object.texels
+            stored, size = sources, form.size
+            if form.formatted:
+                _require_known_format(instruction, mapped.object, form)
+                stored, size = sources[: texels.channels], texels.element_bytes
+            reached = _reach(state, instruction, form, mapped, size * len(stored), threads)
             if reached is None:
                 continue
             values = np.stack(np.broadcast_arrays(*(state.read(x, form.type) for x in stored)))
+            undefined = state.undefined_of(stored, values.dtype, reached.threads)
+            if size < form.size:
+                values, undefined = saturated(values, f"{texels.kind}{size}"), narrowed(undefined, size)
             state.memory.store(
                 instruction, "global", reached.addresses, values, reached.threads, alignment=reached.alignment,
-                undefined=state.undefined_of(stored, values.dtype, reached.threads),
+                undefined=undefined,
             )  # fmt: skip
 
     return step
 
 
-def _texel_words(instruction: PtxInstruction, surface: Surface, form: _Form) -> int:
-    """Return the number of words of a texel, if a formatted store of it is known."""
+def _require_known_format(instruction: PtxInstruction, surface: Surface, form: _Form) -> None:
     texels = surface.texels
-    if texels.element_bytes != form.size or texels.channels > form.length:
+    is_known = texels.element_bytes == form.size or texels.kind != "f"
+    if form.size != _FORMATTED_BYTES or not is_known or texels.channels > form.length:
         raise UnsupportedInstructionError(
-            f"line {instruction.line}: {instruction.opcode} on {surface!r}: formatted stores are modelled for texels "
-            f"of at most {form.length} channels of 32 bits; how a GPU converts to other formats is not documented. "
-            "Store the bytes with sust.b"
+            f"line {instruction.line}: {instruction.opcode} on {surface!r}: formatted stores are modelled in .b32, for "
+            f"texels of at most {form.length} channels, of integers or float32; how a GPU rounds to float16 is not "
+            "known. Store the bytes with sust.b"
         )
-    return texels.channels
 
 
 def _reduce(instruction: PtxInstruction, context: CompileContext) -> Step:

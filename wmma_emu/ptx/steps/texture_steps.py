@@ -16,12 +16,12 @@ from wmma_emu.ptx.steps.collectives import note
 from wmma_emu.ptx.steps.lane_operand_rules import require_target
 from wmma_emu.ptx.steps.lane_operations import Active, Array, BoundStep, CompileContext, MachineStep, Step
 from wmma_emu.ptx.steps.object_operands import ObjectPlace, has_geometry, layer_words, objects_of, place_of
-from wmma_emu.ptx.textures.coordinates import FRACTION_BITS
 from wmma_emu.ptx.textures.fetches import Fetched, filtered_texels, gathered, indexed, layer_of, sampled
 from wmma_emu.ptx.textures.objects import MappedObject, Texture
-from wmma_emu.ptx.textures.values import divisor_of, exact_values, filtered, missing, words_of
+from wmma_emu.ptx.textures.sums import filtered
+from wmma_emu.ptx.textures.values import MISSING, words_of
 
-IF_FILTERED = "depends on the textures: filtered, normalised and fractional fetches have not been recorded"
+IF_NORMALISED = "depends on the textures: some fetches with normalised coordinates have not been recorded"
 """The caveat of fetches whose results are exact for some textures: a launch replaces it by those of its textures."""
 
 _RESULTS, _COMPONENTS = 4, "rgba"
@@ -46,7 +46,7 @@ def _tex(instruction: PtxInstruction, context: CompileContext) -> BoundStep:
         raise refusal(instruction, f"expects {expected} operands, not {len(instruction.operands)}; {more}")
     place = place_of(instruction, instruction.operands[1], kinds[1])
     fetch = partial(_fetched, instruction, place, kinds[1])
-    return BoundStep(_step(instruction, place, kinds[0], fetch), IF_FILTERED if kinds[1] == "f32" else None)
+    return BoundStep(_step(instruction, place, kinds[0], fetch), IF_NORMALISED if kinds[1] == "f32" else None)
 
 
 def _tld4(instruction: PtxInstruction, context: CompileContext) -> BoundStep:
@@ -60,7 +60,7 @@ def _tld4(instruction: PtxInstruction, context: CompileContext) -> BoundStep:
     if place.geometry.axes != 2:
         raise refusal(instruction, "gathers from textures of two axes: .2d or .a2d")
     fetch = partial(_gathered, instruction, place, _COMPONENTS.index(component))
-    return BoundStep(_step(instruction, place, kinds[0], fetch), IF_FILTERED)
+    return BoundStep(_step(instruction, place, kinds[0], fetch), IF_NORMALISED)
 
 
 def _step(instruction: PtxInstruction, place: ObjectPlace, kind: str, fetch: _Fetch) -> Step:
@@ -171,19 +171,14 @@ def _words(
     lost: list[Undefined | None] = []
     for channel in range(_RESULTS):
         if channel >= texels.channels:
-            words.append(np.full((1, 1, 1), missing(channel, floats=texture.gives_floats)))
+            words.append(np.full((1, 1, 1), MISSING))
             lost.append(None)
             continue
         bits = [values[channel] for values, _ in loaded]
         if len(bits) == 1:
             words.append(words_of(bits[0], texels, as_fractions=as_fractions))
         else:
-            terms = [
-                (x.weight, exact_values(y, texels, as_fractions=as_fractions))
-                for x, y in zip(fetched, bits, strict=True)
-            ]
-            divisor = divisor_of(texels) if as_fractions else 1
-            words.append(filtered(terms, FRACTION_BITS * len(texels.extents), divisor))
+            words.append(filtered([(x.weight, y) for x, y in zip(fetched, bits, strict=True)], texels))
         lost.append(_undefined(channel, [x for _, x in loaded if x is not None]))
     return words, lost
 

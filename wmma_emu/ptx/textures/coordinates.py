@@ -17,6 +17,9 @@ Doubles = NDArray[np.float64]
 FRACTION_BITS = 8
 """The bits of the fraction of a weight (the fact "weights")."""
 
+_NORMALISED_BITS = 21
+"""The bits of the fraction of a normalised coordinate (the fact "scaled")."""
+
 _ONE = 1 << FRACTION_BITS
 _FARTHEST = 2.0**40
 """Coordinates beyond it are outside of every texture, like those at it."""
@@ -38,15 +41,19 @@ class Place(NamedTuple):
 
 
 def scaled(coordinate: NDArray[np.float32], axis: Axis) -> Doubles:
-    """Return coordinates in texels, without rounding; a NaN is 0.
+    """Return coordinates in texels, exactly: the fact "scaled"; a NaN is 0.
 
     Examples
     --------
     >>> scaled(np.array([0.5, np.nan, np.inf], np.float32), Axis(3, "wrap", True)).tolist()
     [1.5, 0.0, 1099511627776.0]
+    >>> scaled(np.array([1 + 2**-21, 1 + 2**-22], np.float32), Axis(2**21, "wrap", True)).tolist()
+    [2097153.0, 2097152.0]
     """
-    x = np.asarray(coordinate, np.float64) * (axis.size if axis.is_normalised else 1)
-    return np.clip(np.nan_to_num(x, nan=0.0, posinf=_FARTHEST, neginf=-_FARTHEST), -_FARTHEST, _FARTHEST)
+    x = np.nan_to_num(np.asarray(coordinate, np.float64), nan=0.0, posinf=_FARTHEST, neginf=-_FARTHEST)
+    if axis.is_normalised:
+        x = np.trunc(x * 2.0**_NORMALISED_BITS) * 2.0**-_NORMALISED_BITS * axis.size
+    return np.clip(x, -_FARTHEST, _FARTHEST)
 
 
 def nearest(coordinate: NDArray[np.float32], axis: Axis) -> Place:
@@ -63,6 +70,8 @@ def nearest(coordinate: NDArray[np.float32], axis: Axis) -> Place:
 def neighbours(coordinate: NDArray[np.float32], axis: Axis) -> tuple[Place, Place, Indices]:
     """Return the two texels that filtering reads, and the weight of the second in units of 1/256: "weights".
 
+    Where both are the same texel, the weight is 0.
+
     Examples
     --------
     >>> low, high, weight = neighbours(np.array([2.0, 1.5], np.float32), Axis(4, "clamp", False))
@@ -70,8 +79,10 @@ def neighbours(coordinate: NDArray[np.float32], axis: Axis) -> tuple[Place, Plac
     (array([1, 1]), array([2, 2]), array([128,   0]))
     """
     position = _integers(np.floor(scaled(coordinate, axis) * _ONE + 0.5)) - _ONE // 2
-    low = position >> FRACTION_BITS
-    return placed(low, axis), placed(low + 1, axis), position & (_ONE - 1)
+    first = position >> FRACTION_BITS
+    low, high = placed(first, axis), placed(first + 1, axis)
+    is_one = (low.texel == high.texel) if axis.address != "border" else np.False_
+    return low, high, np.where(is_one, 0, position & (_ONE - 1))
 
 
 def placed(index: Indices, axis: Axis) -> Place:

@@ -7,16 +7,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.ptx.textures.coordinates import FRACTION_BITS, Axis, Place, nearest, neighbours
+from wmma_emu.ptx.textures.coordinates import Axis, Place, nearest, neighbours
 from wmma_emu.ptx.textures.objects import Texture
 from wmma_emu.ptx.textures.texels import Indices, Texels
+from wmma_emu.ptx.textures.weights import weights_of
 
 Coordinates = tuple[NDArray[np.float32], ...]
 Mask = NDArray[np.bool_]
 
 
 class Fetched(NamedTuple):
-    """A texel of a fetch: the position of its first byte in the array, and its weight (1 of `FRACTION_BITS` an axis).
+    """A texel of a fetch: the position of its first byte in the array, and its weight in units of 1/256.
 
     ``inside`` marks the threads for which it is in the texture, None if it is for all.
     """
@@ -60,14 +61,12 @@ def filtered_texels(texture: Texture, coordinates: Coordinates, layer: Indices |
     >>> t = texture(np.zeros((4, 8), np.float32), filter="linear")
     >>> found = filtered_texels(t, (np.array([2.75], np.float32), np.array([1.5], np.float32)), None)
     >>> [(x.position.item(), x.weight.item()) for x in found]
-    [(40, 49152), (44, 16384), (72, 0), (76, 0)]
+    [(40, 192), (44, 64), (72, 0), (76, 0)]
     """
     pairs = [neighbours(x, axis) for x, axis in zip(coordinates, axes_of(texture), strict=True)]
     found = []
-    for chosen in product((0, 1), repeat=len(pairs)):
-        weight = np.asarray(1)
-        for (_, _, fraction), second in zip(pairs, reversed(chosen), strict=True):
-            weight = weight * (fraction if second else (1 << FRACTION_BITS) - fraction)
+    weights = weights_of([fraction for _, _, fraction in pairs])
+    for chosen, weight in zip(product((0, 1), repeat=len(pairs)), weights, strict=True):
         places = [high if second else low for (low, high, _), second in zip(pairs, reversed(chosen), strict=True)]
         found.append(_at(texture.texels, places, layer, weight))
     return found

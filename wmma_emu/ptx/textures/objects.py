@@ -86,15 +86,13 @@ class Texture:
     @property
     def caveats(self) -> tuple[str, ...]:
         """The reasons why fetches with f32 coordinates are not proved to be bit-exact."""
-        sizes = self.texels.extents
-        found = ["weights"] if self.filter == "linear" else []
-        found += ["scaled"] if self.coordinates == "normalised" and any(x & (x - 1) for x in sizes) else []
-        return tuple(FACTS[x].caveat for x in found) + self.read_caveats
+        is_recorded = self.filter == "point" and set(self.address) == {"clamp"}
+        return () if is_recorded else self.gather_caveats
 
     @property
-    def read_caveats(self) -> tuple[str, ...]:
-        """The reasons why a texel's value is not proved to be bit-exact."""
-        return (FACTS["fractions"].caveat,) if self.read == "normalised" else ()
+    def gather_caveats(self) -> tuple[str, ...]:
+        """The reasons why gathers are not proved to be bit-exact."""
+        return (FACTS["scaled"].caveat,) if self.coordinates == "normalised" else ()
 
     def __repr__(self) -> str:
         modes = ", ".join(self.address)
