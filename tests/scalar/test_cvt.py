@@ -25,14 +25,15 @@ ASSEMBLED = {
     "sm_80": (747, "1ae6462ce4508bd9199c06b9fa1dfb9d933df7a6ca673c37cde4f0fbb8623efd"),
     "sm_86": (747, "1ae6462ce4508bd9199c06b9fa1dfb9d933df7a6ca673c37cde4f0fbb8623efd"),
     "sm_89": (759, "63abdc488cdb7ac6793c96a6e73aac1c217d07bf1c8f2c2c8e68d0fb0dfac9da"),
-    "sm_90": (840, "ce4e14bb5186a93e7cd6ac1d8feeb9b45bfb9e73eba537e63679baa5f809166c"),
-    "sm_100": (885, "b3ce577a5f03ae1c2dbc9a0e412561978b0bc536fa8707cb931175087cde142d"),
-    "sm_103": (885, "b3ce577a5f03ae1c2dbc9a0e412561978b0bc536fa8707cb931175087cde142d"),
-    "sm_120": (867, "b82887f21de685a4c19f912a4d15125103dc852a63363b891e7dd31d234e6c35"),
-    "sm_121": (867, "b82887f21de685a4c19f912a4d15125103dc852a63363b891e7dd31d234e6c35"),
+    "sm_90": (856, "5885c450429412209f0165a79521ecbf1cc6bb2de53328a920465634776fa025"),
+    "sm_100": (901, "30cef3b0b8a12cdd1228d4daf0e71835799a0a1bd92ae7eb8e65fba133e15fba"),
+    "sm_103": (901, "30cef3b0b8a12cdd1228d4daf0e71835799a0a1bd92ae7eb8e65fba133e15fba"),
+    "sm_120": (883, "ef27937a096c51cc99c826254ac431754764bbc73275ba774dfa052716423c5e"),
+    "sm_121": (883, "ef27937a096c51cc99c826254ac431754764bbc73275ba774dfa052716423c5e"),
 }
 """The forms that ptxas 13.0 (V13.0.88) accepts for each target, of all combinations of types and modifiers, with the
-SHA-256 of their sorted list (sm_90, sm_100, ...: for sm_90a, sm_100a, ...)."""
+SHA-256 of their sorted list (sm_90, sm_100, ...: for sm_90a, sm_100a, ...). Conversions between bf16 and 8 bits need
+registers of .b8, .u8 or .s8."""
 
 
 @pytest.mark.parametrize("chip", ASSEMBLED)

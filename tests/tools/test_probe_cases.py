@@ -14,7 +14,7 @@ from wmma_emu.warp.ldmatrix import ldmatrix
 from wmma_emu.warp.matrix_moves_table import MATRIX_MOVES
 
 
-@pytest.mark.parametrize(("chip", "count"), [("sm_75", 706), ("sm_90", 840), ("sm_100", 921)])
+@pytest.mark.parametrize(("chip", "count"), [("sm_75", 706), ("sm_90", 856), ("sm_100", 937)])
 def test_every_conversion_of_a_chip_is_probed_once(chip, count):
     names = [case.mnemonic for case in cvt_cases(chip)]
     assert len(names) == len(set(names)) == count

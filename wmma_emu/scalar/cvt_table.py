@@ -57,7 +57,6 @@ def _float(name: str) -> CvtType:
 
 
 _INTEGERS = tuple(sign + width for width in ("8", "16", "32", "64") for sign in "us")
-_WIDE_INTEGERS = _INTEGERS[2:]
 _PACKED = tuple(f"{x}x{n}" for n in (2, 4) for x in ("e4m3", "e5m2", "e2m1", "e2m3", "e3m2"))
 _FLOATS = ("f16", "bf16", "f32", "f64", "tf32", "f16x2", "bf16x2", *_PACKED, "ue8m0x2")
 
@@ -192,8 +191,8 @@ _entries(_INTEGERS, "f16 f64", _each(_WHOLE, *_SAT))
 _entries(_INTEGERS, "f32", _each(_WHOLE, *_FTZ_SAT))
 _entries("f16 f64", _INTEGERS, _each(_NEAR, *_SAT))
 _entries("f32", _INTEGERS, _each(_NEAR, *_FTZ_SAT))
-_entries(_WIDE_INTEGERS, "bf16", _each(_WHOLE, ""), "sm_90")
-_entries("bf16", _WIDE_INTEGERS, _each(_NEAR, ""), "sm_90")
+_entries(_INTEGERS, "bf16", _each(_WHOLE, ""), "sm_90")
+_entries("bf16", _INTEGERS, _each(_NEAR, ""), "sm_90")
 
 # Conversions between f16, f32 and f64, and rounding to integral values of the same type.
 _entries("f64", "f16", _SAT, nan="moved")
