@@ -59,6 +59,8 @@ def _cvt_case(form: CvtForm) -> ProbeCase:
     a = inputs_of_type(form.source)
     inputs = {"a": a, "b": a[::-1].copy()} if form.num_operands == 2 else {"a": a}
     types = {"d": _register_type(form.target)} | dict.fromkeys(inputs, _register_type(form.source))
+    if "bf16" in (form.target, form.source):  # ptxas accepts 8-bit integers in registers of 8 bits alone
+        types = {x: "b8" if CVT_TYPES[form.target if x == "d" else form.source].bits == 8 else y for x, y in types.items()}
     if form.is_scaled:
         inputs["scale"] = random_words(f"wmma_emu cvt {VERSION}|scale", -(-a.size // 4)).view("<u2")[: a.size]
         types["scale"] = "b16"

@@ -304,7 +304,7 @@ def _surfaces() -> Iterator[TextureCase]:
 
 
 def _normalised() -> Iterator[TextureCase]:
-    """Coordinates with more bits than a GPU keeps, and negative ones."""
+    """Yield fetches at coordinates with more bits than a GPU keeps, and at negative ones."""
     tiny = [1e-40, 2.0**-126, 2.0**-100, 2.0**-40, 2.0**-24, 2.0**-22, 2.0**-21, 2.0**-20, 2.0**-9, 2.0**-8]
     for coordinates in ("texels", "normalised"):
         for way in ("point", "linear"):
@@ -336,13 +336,14 @@ def _within_two(words: Words) -> Words:
 
 
 def _sums_of_any_axes() -> Iterator[TextureCase]:
-    """Sums with weights that are ties, with every address mode, and of texels of very different exponents."""
+    """Yield sums with weights that are ties, with every address mode, and of texels of different exponents."""
     for mode in ("clamp", "border", "wrap", "mirror"):
         for axes in (1, 2, 3):
             where = [bits(np.round(drawn(f"ties {a}", 1024, -1, 2) * 2048) / 2048) for a in "xyz"[:axes]]
             yield TextureCase(
-                f"ties of {axes} axes, {mode}", "products", f"tex{axes}d_f", texels(f"ties {axes}", (4,) * axes, "float32"),
-                *where, options={"filter": "linear", "coordinates": "normalised", "address": mode},
+                f"ties of {axes} axes, {mode}", "products", f"tex{axes}d_f",
+                texels(f"ties {axes}", (4,) * axes, "float32"), *where,
+                options={"filter": "linear", "coordinates": "normalised", "address": mode},
             )  # fmt: skip
     for dtype, most in (("float32", 60), ("float16", 14)):
         for axes in (1, 2, 3):
@@ -356,7 +357,7 @@ def _sums_of_any_axes() -> Iterator[TextureCase]:
 
 
 def _sums_of_edges() -> Iterator[TextureCase]:
-    """Sums of the extreme numbers of each format."""
+    """Yield sums of the extreme numbers of each format."""
     where = bits(np.arange(0, 16, 1 / 64))
     tiny = 2.0**-126
     numbers = [tiny, 0, tiny, -tiny, 3 * tiny, -0.0, -0.0, 0, tiny * 1.5, 0, 2.0**-120, -(2.0**-140), tiny, 0, 1, 0]

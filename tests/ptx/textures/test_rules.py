@@ -75,7 +75,8 @@ def test_a_texel_that_is_both_neighbours_has_all_of_the_weight():
 
 def test_a_normalised_coordinate_keeps_21_bits_of_fraction():
     seventh = np.nextafter(np.float32(1 / 7), np.float32(1))  # 7 times this is above 1, and was texel 0 on a GPU
-    assert nearest(np.array([seventh, 0.2857143, 0.2857147], np.float32), Axis(7, "clamp", True)).texel.tolist() == [0, 1, 2]
+    x = np.array([seventh, 0.2857143, 0.2857147], np.float32)
+    assert nearest(x, Axis(7, "clamp", True)).texel.tolist() == [0, 1, 2]
     assert nearest(floats(-1e-40, -(2.0**-21)), Axis(8, "wrap", True)).texel.tolist() == [0, 7]
 
 

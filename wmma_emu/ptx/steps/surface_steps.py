@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.errors import UnsupportedInstructionError
-from wmma_emu.ptx.definedness.undefined import Undefined
+from wmma_emu.ptx.definedness.undefined import Undefined, computed
 from wmma_emu.ptx.memory.atomic import atomic
 from wmma_emu.ptx.memory.masks import narrowest
 from wmma_emu.ptx.program.faults import refusal
@@ -23,7 +23,7 @@ from wmma_emu.ptx.steps.loads import elements_of, extended, require_values
 from wmma_emu.ptx.steps.object_operands import ObjectPlace, has_geometry, layer_words, objects_of, place_of
 from wmma_emu.ptx.textures.accesses import surface_place
 from wmma_emu.ptx.textures.objects import MappedObject, Surface
-from wmma_emu.ptx.textures.stores import narrowed, saturated
+from wmma_emu.ptx.textures.stores import saturated
 
 _MODES = ("trap", "clamp", "zero")
 _DATA = re.compile(r"([bus])(8|16|32|64)\Z")
@@ -124,13 +124,21 @@ def _store(instruction: PtxInstruction, context: CompileContext) -> Step:
             values = np.stack(np.broadcast_arrays(*(state.read(x, form.type) for x in stored)))
             undefined = state.undefined_of(stored, values.dtype, reached.threads)
             if size < form.size:
-                values, undefined = saturated(values, f"{texels.kind}{size}"), narrowed(undefined, size)
+                values, undefined = saturated(values, f"{texels.kind}{size}"), _narrowed(undefined, size)
             state.memory.store(
                 instruction, "global", reached.addresses, values, reached.threads, alignment=reached.alignment,
                 undefined=undefined,
             )  # fmt: skip
 
     return step
+
+
+def _narrowed(undefined: Undefined | None, size: int) -> Undefined | None:
+    """Return the undefined bits of saturated values of ``size`` bytes: all, if any bit of the register is undefined."""
+    if undefined is None:
+        return None
+    every = np.iinfo(f"u{size}").max
+    return Undefined(np.where(undefined.bits != 0, every, 0).astype(f"u{size}"), computed(undefined.origin))
 
 
 def _require_known_format(instruction: PtxInstruction, surface: Surface, form: _Form) -> None:

@@ -36,8 +36,8 @@ FACTS = {
         "a normalised coordinate is truncated towards zero to 21 bits of fraction, and multiplied by the size of the "
         "texture without rounding",
         _seen(f"{_GUIDE}: x is N times the coordinate"),
-        "normalised coordinates: point sampling from 0 to 1 was recorded with all bits; negative coordinates, and those "
-        "of filtering, only with at most 20 bits of fraction",
+        "normalised coordinates: point sampling from 0 to 1 was recorded with all bits; negative coordinates, and "
+        "those of filtering, only with at most 20 bits of fraction",
     ),
     "addresses": TextureFact(
         "clamp and border move the index of a texel; wrap and mirror repeat the texture",
@@ -52,13 +52,14 @@ FACTS = {
         _seen(),
     ),
     "weights": TextureFact(
-        "the weights of filtering have 8 bits of fraction: x is rounded to the nearest multiple of 1/256, ties up; where "
-        "an address mode makes both texels the same one, it has all of the weight",
+        "the weights of filtering have 8 bits of fraction: x is rounded to the nearest multiple of 1/256, ties up; "
+        "where an address mode makes both texels the same one, it has all of the weight",
         _seen(f"{_GUIDE}, Linear Filtering: 9 bits, 8 of them of the fraction"),
     ),
     "products": TextureFact(
-        "of several axes, the weight 256 is shared out along z, then x, then y; one part is rounded to the nearest, ties "
-        "up, and the other is the rest: the rounded part is the second one, along y that at the corner (0, 0) or (1, 1)",
+        "of several axes, the weight 256 is shared out along z, then x, then y; one part is rounded to the nearest, "
+        "ties up, and the other is the rest: the rounded part is the second one, or along y the first one if x is the "
+        "first",
         _seen(),
     ),
     "sum": TextureFact(
@@ -68,8 +69,8 @@ FACTS = {
         _seen(f"{_GUIDE}, Linear Filtering: the formula, without its rounding"),
     ),
     "sum of fractions": TextureFact(
-        "the weighted sum of 8 or 16-bit integers is rounded, ties up, to a fraction of 16 bits: a multiple of 1/65535, "
-        "or of 1/32767 if it is signed",
+        "the weighted sum of 8 or 16-bit integers is rounded, ties up, to a fraction of 16 bits: a multiple of "
+        "1/65535, or of 1/32767 if it is signed",
         _seen(),
     ),
     "fractions": TextureFact(

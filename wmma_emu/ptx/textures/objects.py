@@ -236,5 +236,3 @@ def _require_legal(made: Texture) -> None:
         raise ArgumentValueError(f"linear=True is for arrays of one dimension, not {texels.shown}")
     if made.linear and (made.filter == "linear" or made.coordinates == "normalised"):
         raise OptionError("a texture on linear memory is read by integers: neither filtered nor normalised")
-
-

@@ -111,7 +111,7 @@ def _aligned_sum(weights: Indices, values: Doubles, kept: int) -> Doubles:
         sums.append((weights[k : k + _IN_A_SLICE] * whole).sum(axis=0))
     largest = np.max(exponents, axis=0)
     total = sum(x >> np.minimum(largest - e, 63) for x, e in zip(sums, exponents, strict=True))
-    return np.ldexp(np.asarray(total, np.float64), largest - kept - 1 - FRACTION_BITS)
+    return np.asarray(np.ldexp(np.asarray(total, np.float64), largest - kept - 1 - FRACTION_BITS))
 
 
 def _rounded_to(values: Doubles, format: str) -> Doubles:
