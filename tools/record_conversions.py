@@ -36,7 +36,10 @@ _SHOWN = 4
 def emulated(case: ProbeCase) -> Array:
     """Return the emulator's results of a conversion or permutation."""
     a, b, c = (case.inputs.get(x) for x in "abc")
-    result = prmt(a, b, c, _mode(case)) if case.mnemonic.startswith("prmt") else cvt(a, case.mnemonic, b, scale=case.inputs.get("scale"))
+    if case.mnemonic.startswith("prmt"):
+        result = prmt(a, b, c, _mode(case))
+    else:
+        result = cvt(a, case.mnemonic, b, scale=case.inputs.get("scale"))
     return np.asarray(result).astype(f"u{case.result_bits // 8}")
 
 
