@@ -209,13 +209,11 @@ def test_wrap_and_mirror_are_clamp_without_normalised_coordinates():
     assert both.address == ("wrap", "mirror")
 
 
-def test_only_normalised_coordinates_have_a_caveat():
-    x, caveat = np.zeros((4, 4), np.uint8), (FACTS["scaled"].caveat,)
-    assert we.ptx.texture(x, filter="linear", read="normalised", address="border").caveats == ()
-    assert we.ptx.texture(x, coordinates="normalised").caveats == ()
-    assert we.ptx.texture(x, coordinates="normalised").gather_caveats == caveat
-    assert we.ptx.texture(x, coordinates="normalised", address="wrap").caveats == caveat
-    assert we.ptx.texture(x, coordinates="normalised", filter="linear", read="normalised").caveats == caveat
+def test_only_filtering_along_three_axes_has_a_caveat():
+    x = np.zeros((4, 4, 4), np.float32)
+    assert we.ptx.texture(x, filter="linear").caveats == (FACTS["products"].caveat,)
+    assert we.ptx.texture(x).caveats == ()
+    assert we.ptx.texture(x[0], filter="linear", coordinates="normalised", address="wrap").caveats == ()
 
 
 def test_a_register_saturates_to_the_integers_of_a_texel():

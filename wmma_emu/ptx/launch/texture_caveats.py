@@ -7,22 +7,19 @@ from wmma_emu.ptx.launch.arguments import Argument
 from wmma_emu.ptx.launch.structs import objects_in
 from wmma_emu.ptx.machine.compile import CompiledProgram
 from wmma_emu.ptx.program.program import NotBitExact, PtxInstruction
-from wmma_emu.ptx.steps.texture_steps import IF_NORMALISED
+from wmma_emu.ptx.steps.texture_steps import IF_FILTERED
 from wmma_emu.ptx.textures.objects import Texture
-
-_FETCHES = ("tex", "tld4")
 
 
 def caveats_of(compiled: CompiledProgram, values: Iterable[Argument]) -> tuple[NotBitExact, ...]:
     """Return the instructions of a launch that are not proved to be bit-exact, each with its reasons."""
     textures = [x for value in values for x in objects_in(value.value) if isinstance(x, Texture)]
-    known = tuple(x for x in compiled.not_bit_exact if x.reason != IF_NORMALISED)
-    fetches = (x for x in compiled.program.instructions if x.mnemonic in _FETCHES)
+    known = tuple(x for x in compiled.not_bit_exact if x.reason != IF_FILTERED)
+    fetches = (x for x in compiled.program.instructions if x.mnemonic == "tex")
     return known + tuple(y for x in fetches for y in _of_fetch(x, textures))
 
 
 def _of_fetch(instruction: PtxInstruction, textures: list[Texture]) -> list[NotBitExact]:
-    is_gather, by_floats = instruction.mnemonic == "tld4", instruction.modifiers[-1] == "f32"
-    found = (x.gather_caveats if is_gather else x.caveats for x in textures if by_floats)
-    reasons = [reason for given in found for reason in given]
+    by_floats = instruction.modifiers[-1] == "f32"
+    reasons = [reason for x in textures if by_floats for reason in x.caveats]
     return [NotBitExact(instruction.opcode, instruction.line, reason) for reason in dict.fromkeys(reasons)]

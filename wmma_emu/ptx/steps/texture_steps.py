@@ -21,7 +21,7 @@ from wmma_emu.ptx.textures.objects import MappedObject, Texture
 from wmma_emu.ptx.textures.sums import filtered
 from wmma_emu.ptx.textures.values import MISSING, words_of
 
-IF_NORMALISED = "depends on the textures: some fetches with normalised coordinates have not been recorded"
+IF_FILTERED = "depends on the textures: filtering along three axes is not proved"
 """The caveat of fetches whose results are exact for some textures: a launch replaces it by those of its textures."""
 
 _RESULTS, _COMPONENTS = 4, "rgba"
@@ -46,7 +46,8 @@ def _tex(instruction: PtxInstruction, context: CompileContext) -> BoundStep:
         raise refusal(instruction, f"expects {expected} operands, not {len(instruction.operands)}; {more}")
     place = place_of(instruction, instruction.operands[1], kinds[1])
     fetch = partial(_fetched, instruction, place, kinds[1])
-    return BoundStep(_step(instruction, place, kinds[0], fetch), IF_NORMALISED if kinds[1] == "f32" else None)
+    is_exact = kinds[1] != "f32" or place.geometry.axes < 3
+    return BoundStep(_step(instruction, place, kinds[0], fetch), None if is_exact else IF_FILTERED)
 
 
 def _tld4(instruction: PtxInstruction, context: CompileContext) -> BoundStep:
@@ -60,7 +61,7 @@ def _tld4(instruction: PtxInstruction, context: CompileContext) -> BoundStep:
     if place.geometry.axes != 2:
         raise refusal(instruction, "gathers from textures of two axes: .2d or .a2d")
     fetch = partial(_gathered, instruction, place, _COMPONENTS.index(component))
-    return BoundStep(_step(instruction, place, kinds[0], fetch), IF_NORMALISED)
+    return BoundStep(_step(instruction, place, kinds[0], fetch))
 
 
 def _step(instruction: PtxInstruction, place: ObjectPlace, kind: str, fetch: _Fetch) -> Step:

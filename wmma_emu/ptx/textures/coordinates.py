@@ -18,7 +18,9 @@ FRACTION_BITS = 8
 """The bits of the fraction of a weight (the fact "weights")."""
 
 _NORMALISED_BITS = 21
-"""The bits of the fraction of a normalised coordinate (the fact "scaled")."""
+"""The least number of bits of the fraction of a normalised coordinate (the fact "scaled")."""
+
+_SMALLEST_NORMAL = 2.0**-126
 
 _ONE = 1 << FRACTION_BITS
 _FARTHEST = 2.0**40
@@ -47,12 +49,14 @@ def scaled(coordinate: NDArray[np.float32], axis: Axis) -> Doubles:
     --------
     >>> scaled(np.array([0.5, np.nan, np.inf], np.float32), Axis(3, "wrap", True)).tolist()
     [1.5, 0.0, 1099511627776.0]
-    >>> scaled(np.array([1 + 2**-21, 1 + 2**-22], np.float32), Axis(2**21, "wrap", True)).tolist()
-    [2097153.0, 2097152.0]
+    >>> scaled(np.array([1 + 2**-21, 1 + 2**-22], np.float32), Axis(2**13, "wrap", True)).tolist()
+    [8192.00390625, 8192.0]
     """
     x = np.nan_to_num(np.asarray(coordinate, np.float64), nan=0.0, posinf=_FARTHEST, neginf=-_FARTHEST)
+    x = np.where(np.abs(x) < _SMALLEST_NORMAL, 0.0, x)
     if axis.is_normalised:
-        x = np.trunc(x * 2.0**_NORMALISED_BITS) * 2.0**-_NORMALISED_BITS * axis.size
+        bits = max(_NORMALISED_BITS, (axis.size - 1).bit_length() + FRACTION_BITS)
+        x = np.floor(np.ldexp(x, bits)) * axis.size * 2.0**-bits
     return np.clip(x, -_FARTHEST, _FARTHEST)
 
 

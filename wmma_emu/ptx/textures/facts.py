@@ -33,11 +33,9 @@ FACTS = {
         _seen(f"{_GUIDE}, Nearest-Point Sampling"),
     ),
     "scaled": TextureFact(
-        "a normalised coordinate is truncated towards zero to 21 bits of fraction, and multiplied by the size of the "
-        "texture without rounding",
+        "a normalised coordinate is rounded down to 21 bits of fraction, or to more for sizes above 2**13, so that 8 "
+        "bits of fraction of a texel remain, and multiplied by the size without rounding; subnormal coordinates are 0",
         _seen(f"{_GUIDE}: x is N times the coordinate"),
-        "normalised coordinates: point sampling from 0 to 1 was recorded with all bits; negative coordinates, and "
-        "those of filtering, only with at most 20 bits of fraction",
     ),
     "addresses": TextureFact(
         "clamp and border move the index of a texel; wrap and mirror repeat the texture",
@@ -61,11 +59,14 @@ FACTS = {
         "ties up, and the other is the rest: the rounded part is the second one, or along y the first one if x is the "
         "first",
         _seen(),
+        "filtering along three axes: in the recording of an H200, 157 of 6,144 results of float textures differ, where "
+        "weights are tied or exponents far apart",
     ),
     "sum": TextureFact(
         "texels of floats that have a weight are truncated in fixed point to 27 bits (f32) or 14 bits (f16) below the "
         "first bit of the largest of one z, and added; the sum of one z is truncated below the other; the result is "
-        "rounded to the nearest number of the texels' format, ties away from zero; subnormal f32 texels are zeros",
+        "rounded to the nearest number of the texels' format, ties away from zero; subnormal f32 texels and "
+        "results are zeros",
         _seen(f"{_GUIDE}, Linear Filtering: the formula, without its rounding"),
     ),
     "sum of fractions": TextureFact(

@@ -86,13 +86,7 @@ class Texture:
     @property
     def caveats(self) -> tuple[str, ...]:
         """The reasons why fetches with f32 coordinates are not proved to be bit-exact."""
-        is_recorded = self.filter == "point" and set(self.address) == {"clamp"}
-        return () if is_recorded else self.gather_caveats
-
-    @property
-    def gather_caveats(self) -> tuple[str, ...]:
-        """The reasons why gathers are not proved to be bit-exact."""
-        return (FACTS["scaled"].caveat,) if self.coordinates == "normalised" else ()
+        return (FACTS["products"].caveat,) if self.filter == "linear" and len(self.address) == 3 else ()
 
     def __repr__(self) -> str:
         modes = ", ".join(self.address)

@@ -22,6 +22,11 @@ _IN_A_SLICE = 4
 _KEPT = {"f16": 14, "f32": 27}
 """The bits below the first one of the largest texel that a sum keeps of every texel: three more than the format has."""
 
+_NAN = {"f16": np.uint32(0x7FFFE000), "f32": np.uint32(0x7FFFFFFF)}
+"""The NaN of a sum: that of f16 is the canonical one, as f32."""
+
+_MAGNITUDE, _INFINITY = np.uint32(0x7FFFFFFF), np.uint32(0x7F800000)
+
 _SMALLEST_NORMAL = 2.0**-126
 _NO_EXPONENT = -300
 """The exponent of a sum of zeros, below those of all numbers."""
@@ -83,8 +88,8 @@ def _sum_of_floats(terms: Terms, format: str) -> Words:
     is_finite = np.isfinite(values).all(axis=0)
     finite = np.where(is_finite, values, 0.0)
     total = _aligned_sum(weights, finite, _KEPT[format])
-    narrow = _rounded_to(total, format)
-    return rounded(np.where(is_finite & (values != 0).any(axis=0), narrow, plain))
+    result = rounded(np.where(is_finite & (values != 0).any(axis=0), _rounded_to(total, format), plain))
+    return np.where(result & _MAGNITUDE > _INFINITY, _NAN[format], result)
 
 
 def _numbers(bits: NDArray[Any], format: str) -> Doubles:
@@ -117,4 +122,4 @@ def _aligned_sum(weights: Indices, values: Doubles, kept: int) -> Doubles:
 def _rounded_to(values: Doubles, format: str) -> Doubles:
     """Round to the nearest number of a format; ties go away from zero."""
     bits = np.asarray(encode(values, format, "RNA"), f"u{int(format[1:]) // 8}").reshape(values.shape)
-    return bits.view(f"f{bits.itemsize}").astype(np.float64)
+    return _numbers(bits, format)
