@@ -17,7 +17,7 @@ RECORDED, _ = load_arrays(Path(__file__).parents[1] / "data" / "sm90_textures.np
 DIFFERENT = {
     "ties of 3 axes, wrap", "ties of 3 axes, mirror", "wide sums of float32, 3 axes", "wide sums of float16, 3 axes",
 }  # fmt: skip
-"""The cases of which some results differ, which the caveat of the fact "products" says."""
+"""The cases in which some results differ, as the caveat of the fact "products" says."""
 
 CASES = [x for x in cases() if x.name in RECORDED]
 
@@ -44,7 +44,7 @@ def test_results_equal_the_results_of_the_gpu(module, fact):
     assert chosen and different == []
 
 
-def test_the_cases_that_differ_are_those_of_the_caveat(module):
+def test_results_differ_in_the_cases_of_the_caveat_alone(module):
     different = {x.name for x in CASES if _is_modelled(x) and digest(emulated(module, x)) != _recorded(x)}
     assert different == DIFFERENT
 
