@@ -288,7 +288,7 @@ def test_the_result_is_never_the_input_array():
         ("cvt.rn.u32.u64", "sm_90", r"does not round, so that .rn is not legal"),
         ("cvt.rn.e4m3x2.f32", "sm_90", r"modifiers \(none\) are not legal; legal: .satfinite, .satfinite.relu"),
         ("cvt.sat.u16.u8", "sm_90", r"modifiers .sat are not legal; legal: none"),
-        ("cvt.rni.u8.bf16", "sm_90", r"u8 is converted from u8, s8, .* not from bf16"),
+        ("cvt.rni.u8.tf32", "sm_90", r"u8 is converted from u8, s8, .* not from tf32"),
         ("cvt.rn.rz.f16.f32", "sm_90", r"it names 2 roundings, rn and rz"),
         ("cvt.rn.rn.f16.f32", "sm_90", r"gives .rn twice"),
         ("cvt.rnn.f16.f32", "sm_90", r"'rnn' is not a modifier of cvt; did you mean 'rn'"),
