@@ -56,6 +56,7 @@ def test_the_emulator_agrees_with_itself_and_everything_is_counted(mnemonic):
     assert all(x["executed"] > 0 and x["referenced"] == 4 for x in report.counts)
 
 
+@pytest.mark.sweep(keep=1 / 4)
 @pytest.mark.parametrize("mnemonic", DENSE + SPARSE + WARPGROUP)
 def test_all_pairs_at_once_are_the_products_tile_by_tile(mnemonic):
     ins = we.instruction(mnemonic)

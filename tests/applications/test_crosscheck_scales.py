@@ -47,6 +47,7 @@ def non_zero_terms(row):
     return products + (int(row["c"], 16) != 0)
 
 
+@pytest.mark.sweep(keep=1 / 4)
 @pytest.mark.parametrize("mnemonic", ALL + NARROW)
 def test_the_emulator_agrees_with_itself_on_every_generator(mnemonic):
     report = crosscheck(mnemonic, count=8_000, workers=0, backend=EmulatedBackend("sm_120"))
@@ -77,6 +78,7 @@ def test_every_value_of_every_selector_of_scales_takes_its_turn(mnemonic):
             assert {getattr(x, f"{name}_{operand}") for x in variants_of(row)} == set(values)
 
 
+@pytest.mark.sweep(keep=1 / 3)
 @pytest.mark.parametrize("mnemonic", [MXF4, NVF4, SPARSE_MXF4])
 def test_another_model_is_found_shrunk_to_three_terms_and_named(mnemonic, monkeypatch, tmp_path):
     monkeypatch.setattr(kept, "_KEPT_OF_AN_INSTRUCTION", 1)  # shrinking takes most of the time

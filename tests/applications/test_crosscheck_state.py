@@ -65,6 +65,7 @@ def test_an_interrupted_campaign_continues_to_the_same_totals(tmp_path):
     assert list(tmp_path.iterdir()) == [state], "no half-written file is left"
 
 
+@pytest.mark.thorough
 def test_worker_processes_count_what_one_process_counts():
     def run(workers):
         return crosscheck([F16, "m16n8k8.f32.f16.f16.f32"], count=50_000, workers=workers, backend=EmulatedBackend())
@@ -212,6 +213,7 @@ def test_the_state_of_another_arithmetic_is_refused(tmp_path, monkeypatch):
         _small_campaign(state, what=ins)
 
 
+@pytest.mark.thorough
 def test_a_script_without_a_guard_is_told_so(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(

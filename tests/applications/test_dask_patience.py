@@ -118,6 +118,7 @@ def _once(action):
     return progress
 
 
+@pytest.mark.thorough
 def test_a_campaign_whose_cluster_loses_all_workers_ends_and_resumes_from_its_state(cluster, client, tmp_path):
     state = tmp_path / "campaign.json"
     with pytest.raises(BackendUnavailableError) as raised:

@@ -212,6 +212,7 @@ def execute(text, namespace):
     return out.getvalue()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", NAMES)
 def test_a_lesson_runs_and_its_checks_tell_right_from_wrong(name, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)  # no clone, and an empty folder
@@ -369,6 +370,7 @@ def test_the_minutes_that_a_teacher_saves_equal_the_minutes_of_the_section(name)
         assert minutes[title.replace("\n", " ")] == int(said)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", NAMES)
 def test_a_common_wrong_answer_of_the_teachers_page_gets_the_message_on_the_page(name, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)

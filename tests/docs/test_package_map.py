@@ -30,6 +30,7 @@ def test_every_package_is_in_one_row_and_imports_only_lower_rows():
         assert all(row_of[x] > row for x in found[package] - {"__init__"}), package
 
 
+@pytest.mark.thorough
 def test_an_arrow_is_left_out_only_where_others_lead_the_same_way():
     rows, found = layers(), imports()
     drawn = arrows(rows, found)

@@ -123,6 +123,7 @@ CAUGHT, SURVIVES = (
 )
 
 
+@pytest.mark.thorough
 def test_separate_processes_catch_a_planted_mutation_and_restore_the_file(package):
     before = (package / "wmma_emu" / "limit.py").read_bytes()
     found = fresh.judge(package, CAUGHT, TESTS, 40.0)

@@ -132,6 +132,7 @@ def test_a_large_matrix_is_reduced_and_the_picture_notes_it():
     assert panel[1][2].startswith("2 of 64 differ; the worst is D[1001, 5]: ")
 
 
+@pytest.mark.thorough
 def test_a_picture_of_many_chips_and_large_matrices_stays_small():
     steps = np.random.default_rng(1).integers(1, 1 << 20, (512, 512))
     text = distances(steps, CHIPS).svg()

@@ -81,6 +81,7 @@ def page():
     return explorer_page(documentation="./")
 
 
+@pytest.mark.thorough
 def test_a_page_loads_nothing_from_elsewhere(handout, page):
     for text in (handout, page):
         assert text.startswith("<!doctype html>")

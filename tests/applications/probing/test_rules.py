@@ -56,6 +56,7 @@ def test_a_sum_in_one_step_is_shown_as_one_bracket(ampere):
     assert ampere[0].tree == "(c + k0..k7)"
 
 
+@pytest.mark.thorough
 def test_a_chain_of_additions_is_shown_with_its_order():
     assert examine(chain, like=SMALL).tree == "chain(k0..k7, c)"
 
@@ -89,6 +90,7 @@ def test_a_function_whose_results_change_is_reported():
     assert examine(restless, like=SMALL).problems == ("results are not repeatable",)
 
 
+@pytest.mark.thorough
 def test_probe_prints_the_report_and_returns_the_model(ampere):
     shown = []
     model = probe(ampere[1], like=SMALL, show=shown.append)
