@@ -105,7 +105,7 @@ def general_reason(opcode: str, reason: str) -> str:
     Examples
     --------
     >>> general_reason("tcgen05.alloc.cta_group::1.b32", "line 21: tcgen05.alloc.cta_group::1.b32 is not modelled")
-    'tcgen05.alloc: is not modelled'
+    'tcgen05.alloc.cta_group: is not modelled'
     """
     family = _FAMILY.match(opcode)
     reason = re.sub(r"^line \d+(?:, column \d+)?: ", "", reason)
