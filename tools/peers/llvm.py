@@ -52,7 +52,7 @@ def with_calls(text: str) -> str:
     >>> print(with_calls(text).splitlines()[-1])
     .entry call_0() { .param .b32 r0; .param .b64 p0; call.uni (r0), f, (p0); ret; }
     """
-    kernels = []
+    kernels: list[str] = []
     for function in parse(text).functions:
         if not function.is_kernel and function.body is not None:
             kernels.append(f".entry call_{len(kernels)}() {{ {_call(function)} ret; }}")
