@@ -66,7 +66,7 @@ def test_tinygrads_own_tests_are_chosen_by_file(tmp_path):
     folder.mkdir(parents=True)
     for name in ("test_ops.py", "test_multitensor.py", "helpers.py"):
         (folder / name).touch()
-    assert tinygrad.test_files(tmp_path) == ["test/backend/test_ops.py"]
+    assert tinygrad.files_on_mock_gpu(tmp_path) == ["test/backend/test_ops.py"]
 
 
 MOCK = {

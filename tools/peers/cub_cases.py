@@ -89,7 +89,8 @@ def _load(algorithm: str, store: str) -> str:
 
 
 def _positions(a: Array) -> Array:
-    return 256 * a + np.arange(256, dtype=a.dtype)
+    numbers: Array = 256 * a + np.arange(256, dtype=a.dtype)
+    return numbers
 
 
 def _thrust(call: str) -> str:

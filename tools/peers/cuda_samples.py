@@ -67,7 +67,7 @@ def ptx_of(source: Path, include: Sequence[Path], arch: str) -> str:
         linked = "separate compilation" in str(error)
         choice = {"options": ("-rdc=true",), "compiler": "nvcc"} if linked else {"compiler": "device part"}
         try:
-            return Module.from_cuda(text, arch, include=include, name=source.name, **choice).text  # type: ignore[arg-type]
+            return Module.from_cuda(text, arch, include=include, name=source.name, **choice).text
         except CompilationError:
             raise error from None
 

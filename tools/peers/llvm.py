@@ -52,7 +52,7 @@ def with_calls(text: str) -> str:
     >>> print(with_calls(text).splitlines()[-1])
     .entry call_0() { .param .b32 r0; .param .b64 p0; call.uni (r0), f, (p0); ret; }
     """
-    kernels = []
+    kernels: list[str] = []
     for function in parse(text).functions:
         if not function.is_kernel and function.body is not None:
             kernels.append(f".entry call_{len(kernels)}() {{ {_call(function)} ret; }}")
@@ -105,7 +105,7 @@ def general_reason(opcode: str, reason: str) -> str:
     Examples
     --------
     >>> general_reason("tcgen05.alloc.cta_group::1.b32", "line 21: tcgen05.alloc.cta_group::1.b32 is not modelled")
-    'tcgen05.alloc: is not modelled'
+    'tcgen05.alloc.cta_group: is not modelled'
     """
     family = _FAMILY.match(opcode)
     reason = re.sub(r"^line \d+(?:, column \d+)?: ", "", reason)

@@ -29,7 +29,7 @@ ENVIRONMENT = {"DEV": "MOCK+CUDA:PTX", "FORWARD_ONLY": "1"}
 PROJECT = Path(__file__).parents[2]
 
 
-def test_files(checkout: Path) -> list[str]:
+def files_on_mock_gpu(checkout: Path) -> list[str]:
     """Return the files that tinygrad's workflow runs on the mock GPU."""
     return [
         str(x.relative_to(checkout)) for x in sorted((checkout / TESTS).glob("test_*.py")) if x.name not in LEFT_OUT
@@ -57,7 +57,7 @@ def rows_of(records: Sequence[dict[str, str]]) -> list[Row]:
 
 def main(argv: Sequence[str] | None = None) -> int:
     given, options = _parsed(list(sys.argv[1:] if argv is None else argv))
-    tests = given.tests or test_files(given.checkout)
+    tests = given.tests or files_on_mock_gpu(given.checkout)
     with tempfile.TemporaryDirectory() as folder:
         results = given.keep or Path(folder) / "results.jsonl"
         results.unlink(missing_ok=True)
