@@ -98,3 +98,9 @@ def test_binder_installs_this_package_and_what_the_lessons_import():
     assert "hypothesis" in read(".binder/requirements.txt")
     version = re.fullmatch(r"python-3\.(\d+)\n", read(".binder/runtime.txt"))
     assert f"Python :: 3.{version[1]}" in read("pyproject.toml")
+
+
+def test_no_page_has_a_placeholder():
+    pages = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
+    assert pages
+    assert {x.name for x in pages if re.search(r"@[A-Z][A-Z_]+@", x.read_text(encoding="utf-8"))} == set()
