@@ -102,7 +102,9 @@ def cvt(
     try:
         shape = np.broadcast_shapes(*(x.shape for x in (*elements, *scales)))
     except ValueError:
-        shapes = ", ".join(f"{name} {x.shape}" for name, x in zip("ba", sources, strict=False))
+        names = ("a",) if len(sources) == 1 else ("b", "a")
+        given = [*zip(names, sources, strict=True), *(("scale", x) for x in scales[:1])]
+        shapes = ", ".join(f"{name} {x.shape}" for name, x in given)
         raise ShapeError(f"the shapes of the sources do not broadcast: {shapes}") from None
     word = np.zeros(shape, np.uint64)
     for i, bits in enumerate(elements):

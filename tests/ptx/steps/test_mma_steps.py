@@ -4,6 +4,7 @@
 import numpy as np
 import pytest
 
+import wmma_emu as we
 from tests.ptx.steps.by_hand import ByHand
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.instructions import INSTRUCTIONS, arch_of
@@ -286,3 +287,23 @@ def test_a_thread_id_of_four_or_more_is_found_and_its_warp_keeps_c():
         d = np.broadcast_to(machine.get(f"%r{40 + i}"), (1, 2, 32))
         assert np.array_equal(d[0, 1], np.broadcast_to(c[i], (1, 2, 32))[0, 1])
         assert not np.array_equal(d[0, 0], np.broadcast_to(c[i], (1, 2, 32))[0, 0])
+
+
+SPARSE_KERNEL = """.version 9.0 .target sm_80 .address_size 64
+.visible .entry k(.param .u64 o) { .reg .b32 %r<6>; .reg .f32 %f<5>; .reg .b64 %d; ld.param.u64 %d, [o];
+mov.b32 %r1, 0x3C003C00; mov.b32 %r2, 0x44444444; mov.f32 %f1, 0f00000000;
+mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f1, %f2, %f3, %f4}, {%r1, %r1}, {%r1, %r1}, {%f1, %f1, %f1, %f1},
+METADATA, 0x0; st.global.f32 [%d], %f1; ret; }"""
+
+
+@pytest.mark.parametrize("metadata", ["%r2", "{%r2}"])
+def test_metadata_may_be_a_vector_of_one_register(metadata):
+    out = np.zeros(1, np.float32)
+    we.ptx.Module(SPARSE_KERNEL.replace("METADATA", metadata))["k"][1, 32](out, checks=())
+    assert out.view(np.uint32).tolist() == [0x41000000]
+
+
+@pytest.mark.parametrize("metadata", ["{%r2, %r1}", "{5}", "5"])
+def test_metadata_is_one_register(metadata):
+    with pytest.raises(UnsupportedInstructionError, match="expects a register"):
+        we.ptx.Module(SPARSE_KERNEL.replace("METADATA", metadata))["k"][1, 32](np.zeros(1, np.float32))

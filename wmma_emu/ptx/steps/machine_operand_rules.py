@@ -77,6 +77,9 @@ def _require(instruction: PtxInstruction, operand: Operand | None, kind: str) ->
         require_source(instruction, operand, "u64" if is_wide else "u32")
     elif kind == "limit":
         _require_limit(instruction, operand)
+    elif kind == "metadata":
+        alone = operand.elements[0] if isinstance(operand, VectorOperand) and len(operand.elements) == 1 else operand
+        _require(instruction, alone, "%b32")
     elif kind == "descriptor" and isinstance(operand, VectorOperand):
         require_vector(instruction, operand, "A")
     elif kind[0] == "&" and isinstance(operand, Symbol):

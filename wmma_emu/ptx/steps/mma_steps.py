@@ -12,6 +12,7 @@ from wmma_emu.ptx.program.program import PtxInstruction
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.collectives import executing, operands_of
 from wmma_emu.ptx.steps.lane_operations import Active, Array, BoundStep, CompileContext, MachineStep
+from wmma_emu.ptx.steps.loads import elements_of
 from wmma_emu.ptx.steps.matrix_operands import (
     BoundProduct,
     Metadata,
@@ -39,7 +40,9 @@ def multiply(instruction: PtxInstruction, context: CompileContext) -> BoundStep:
     kinds = ["b64" if entry.format(name).bits == 64 else "b32" for name in _LETTERS]
     metadata = None
     if entry.is_sparse:
-        metadata = Metadata.of(entry, given[4], immediate_of(instruction, given[5], "the sparsity selector"))
+        one = elements_of(given[4])  # as for ptxas, a vector of one register is the register
+        selector = immediate_of(instruction, given[5], "the sparsity selector")
+        metadata = Metadata.of(entry, one[0] if len(one) == 1 else given[4], selector)
     block_scales = BlockScales.of(instruction, entry, given[-OPERANDS_OF_SCALES:]) if entry.is_block_scaled else None
 
     def step(state: State, active: Active) -> None:

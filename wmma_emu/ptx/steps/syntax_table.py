@@ -180,7 +180,7 @@ movmatrix; sync aligned SHAPE trans b16; =b32 %b32
 mma; sync aligned SHAPE LAYOUT LAYOUT -|KIND -|block_scale -|SCALES -|satfinite FORMAT FORMAT FORMAT FORMAT \\
 -|FORMAT -|and|xor -|popc -|rn|rz|rm|rp; ={D} {A} {B} {C} *
 mma; sp|sp::ordered_metadata sync aligned SHAPE LAYOUT LAYOUT -|KIND -|block_scale -|SCALES -|satfinite FORMAT \\
-FORMAT FORMAT FORMAT -|FORMAT -|and|xor -|popc; ={D} {A} {B} {C} %b32 # *
+FORMAT FORMAT FORMAT -|FORMAT -|and|xor -|popc; ={D} {A} {B} {C} metadata # *
 wmma.load.a; sync aligned LAYOUT SHAPE -|SPACE FORMAT; ={A} [SPACE] u32?
 wmma.load.b; sync aligned LAYOUT SHAPE -|SPACE FORMAT; ={A} [SPACE] u32?
 wmma.load.c; sync aligned LAYOUT SHAPE -|SPACE FORMAT; ={D} [SPACE] u32?

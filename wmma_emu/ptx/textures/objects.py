@@ -14,8 +14,9 @@ from wmma_emu.ptx.textures.texels import Texels, texels_of
 from wmma_emu.spellings import as_spelled
 from wmma_emu.suggestions import did_you_mean
 
-FIRST_HANDLE, _STEP = 0x7B00_0000_0000, 16
-"""Handles are numbers without memory, apart from all addresses: a kernel that uses one as an address gets a finding."""
+FIRST_HANDLE, _STEP = 0x1_7A00_0000_0000, 16
+"""Handles are numbers without memory, above the addresses of the host and apart from the emulator's own: a kernel that
+uses one as an address gets a finding."""
 
 _handles = count(FIRST_HANDLE, _STEP)
 

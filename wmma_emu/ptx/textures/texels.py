@@ -77,6 +77,8 @@ def texels_of(array: object, channels: int | None, layers: bool, what: str) -> T
     """Return an array as texels; ``what`` is "a texture" or "a surface"."""
     if not isinstance(array, np.ndarray) or is_masked(array):
         raise ArgumentError(f"{what} needs a NumPy array, not {shorten(array)}")
+    if not isinstance(layers, bool):
+        raise ArgumentError(f"layers={shorten(layers)} is neither True nor False")
     name = array.dtype.name
     if name not in _DTYPES or not array.dtype.isnative:
         raise ArgumentError(
