@@ -43,6 +43,7 @@ def test_the_import_loads_two_modules_of_the_package_and_no_others():
     assert not foreign(loaded) and not {"typing", "dataclasses", "inspect", "re", "importlib.metadata"} & loaded
 
 
+@pytest.mark.sweep(keep=1 / 2)
 @pytest.mark.parametrize(
     "use",
     [
@@ -166,6 +167,7 @@ def test_type_checkers_see_the_names_that_are_imported_on_first_use(path):
     assert sorted([*modules, *elsewhere, *(x for names in seen.values() for x in names)]) == sorted(module.__all__)
 
 
+@pytest.mark.thorough
 def test_no_module_takes_a_name_from_the_init_of_a_package_that_it_is_in():
     # The init names its modules, if only for type checkers: that is a circle, and one that import-linter does not see.
     wrong = []

@@ -12,6 +12,7 @@ from wmma_emu.suggestions import did_you_mean, first_chip, nearest, question
 ROOT = Path(we.__file__).parent
 
 
+@pytest.mark.thorough
 def test_one_module_alone_compares_spellings():
     users = {
         str(path.relative_to(ROOT))

@@ -71,6 +71,7 @@ def test_all_pairs_at_once_are_the_products_tile_by_tile(mnemonic):
         assert np.array_equal(ins.execute(a, b, c, **keywords), ins.d.pack_bits(pairs)), (generator, variant)
 
 
+@pytest.mark.sweep(keep=1 / 3)
 @pytest.mark.parametrize("mnemonic", SPARSE)
 def test_zeros_instead_of_the_elements_that_a_packed_matrix_omits_change_nothing(mnemonic):
     ins = we.instruction(mnemonic)

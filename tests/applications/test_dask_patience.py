@@ -132,11 +132,13 @@ def test_a_campaign_whose_cluster_loses_all_workers_ends_and_resumes_from_its_st
     assert _counts(resumed) == _counts(crosscheck(F16, count=3000, backend=EmulatedBackend(), workers=0))
 
 
+@pytest.mark.thorough
 def test_without_a_state_file_the_message_names_it(cluster, client):
     with pytest.raises(BackendUnavailableError, match="No counts of this campaign are saved: with state=FILE"):
         _campaign(client=client, progress=_once(lambda: cluster.scale(0)))
 
 
+@pytest.mark.thorough
 def test_a_campaign_continues_if_its_cluster_gets_a_worker_in_time(cluster, client, monkeypatch):
     monkeypatch.setattr(module, "PATIENCE", 60.0)
     timers = []

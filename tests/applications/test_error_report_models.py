@@ -33,7 +33,7 @@ def elements(name):
     return found
 
 
-@pytest.mark.sweep(keep=1 / 4)
+@pytest.mark.sweep(keep=1 / 8)
 @pytest.mark.parametrize("name", PRODUCTS)
 def test_contributions_add_up_to_the_error_and_errors_keep_their_bounds(name):
     p = PRODUCTS[name]

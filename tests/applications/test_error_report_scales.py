@@ -27,6 +27,7 @@ def drawn(ins, generator, seed=0):
     return (sample.A, sample.B, sample.C), {"scale_a": scale_a, "scale_b": scale_b}
 
 
+@pytest.mark.sweep(keep=1 / 3)
 @pytest.mark.parametrize("mnemonic", [MXF4, NVF4, MXF8, SPARSE])
 @pytest.mark.parametrize("generator", ["cancel_pairs", "one_large", "scales_far", "scales_limits", "scales_special"])
 def test_the_books_balance_and_the_bound_holds(mnemonic, generator):

@@ -289,6 +289,7 @@ WALKED = [
 ]  # fmt: skip
 
 
+@pytest.mark.sweep(keep=1 / 6)
 @pytest.mark.parametrize(("name", "arch"), WALKED, ids=[f"{name}-{arch}" for name, arch in WALKED])
 def test_a_schedule_equals_the_schedule_of_its_instruction(name, arch):
     check_schedule(schedules(), lookup(name).mnemonic, arch)

@@ -80,6 +80,7 @@ def check_findings(planted, report):
     assert any(hint.startswith(expected_hint(model, error)) for hint in hints)
 
 
+@pytest.mark.sweep(keep=1 / 2)
 @pytest.mark.parametrize("planted", UNSEEN, ids=name_of)
 def test_what_no_input_shows_is_not_seen(planted):
     assert campaign(planted, 50_000).ok

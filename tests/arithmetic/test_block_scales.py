@@ -66,7 +66,7 @@ def every_engine(product: DotProduct, operands: Scaled) -> int:
     return int(multiply(product, operands)[0, 0])
 
 
-@pytest.mark.sweep(keep=1 / 2)
+@pytest.mark.sweep(keep=1 / 8)
 @pytest.mark.parametrize("name", PRODUCTS)
 def test_engines_agree_on_a_fixed_tile(name):
     assert_engines_agree(PRODUCTS[name], scaled_operands(PRODUCTS[name], np.random.default_rng(20261122)))
@@ -99,7 +99,7 @@ def test_engines_agree_over_several_instructions(name):
     assert_engines_agree(product, operands)
 
 
-@pytest.mark.sweep(keep=1 / 3)
+@pytest.mark.sweep(keep=1 / 6)
 @pytest.mark.parametrize("name", [MX8, MX4, NV4])
 @pytest.mark.parametrize("engine", ["numpy", "numba"])
 def test_batches_broadcast_and_tiles_do_not_affect_bits(name, engine, monkeypatch):

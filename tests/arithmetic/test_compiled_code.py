@@ -117,6 +117,7 @@ def test_only_time_of_numpy_under_auto_counts():
     assert list(compiled_code._seconds) == [function_of(PRODUCT, False).kind]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("side_by_side", [False, True])
 def test_a_function_that_has_run_is_ready_and_on_disk(side_by_side):
     batch = 16 if side_by_side else 1
@@ -162,6 +163,7 @@ def test_whether_a_function_is_on_disk_depends_on_its_types(compiled):
     assert not numba_cache.is_on_disk(compiled, (0, 0, 0)) and not numba_cache.is_on_disk(compiled, (0, 0), 0.5)
 
 
+@pytest.mark.thorough
 def test_an_unreadable_index_counts_as_missing_code(compiled):
     compiled((0, 0), 3)
     for file in (x for x in _files(compiled) if x.suffix == ".nbi"):

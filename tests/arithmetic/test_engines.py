@@ -65,7 +65,7 @@ def assert_engines_agree(product: DotProduct, a: np.ndarray, b: np.ndarray, c: n
         )
 
 
-@pytest.mark.sweep(keep=1 / 4)
+@pytest.mark.sweep(keep=1 / 16)
 @pytest.mark.parametrize(
     "mnemonic",
     [
@@ -112,6 +112,7 @@ def test_engines_agree_on_operands_from_hypothesis(name, data):
     assert_engines_agree(product, a, b, c)
 
 
+@pytest.mark.sweep(keep=1 / 4)
 @pytest.mark.parametrize("name", [n for n, p in PRODUCTS.items() if p.chains])
 def test_engines_agree_over_several_instructions(name):
     product = PRODUCTS[name]
@@ -166,7 +167,7 @@ def test_panels_tiles_and_depth_of_the_numpy_engine_do_not_affect_bits(name, mon
     np.testing.assert_array_equal(matmul(product, a, b, c), whole)
 
 
-@pytest.mark.sweep(keep=1 / 4)
+@pytest.mark.sweep(keep=1 / 8)
 @pytest.mark.parametrize("name", distinct_products())
 def test_engines_agree_on_adversarial_inputs(name):
     for a, b, c in adversarial_operands(name, 5):

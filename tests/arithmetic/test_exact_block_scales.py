@@ -34,6 +34,7 @@ def d_of(product: DotProduct, drawn: list[Element], engine: str) -> list[int]:
     return multiply(product, operands, engine).ravel().tolist()
 
 
+@pytest.mark.sweep(keep=1 / 3)
 @pytest.mark.parametrize("name", PRODUCTS)
 def test_without_truncation_the_result_is_the_exact_sum_rounded_once(name):
     product = PRODUCTS[name]

@@ -83,7 +83,7 @@ def test_the_text_alone_reproduces_the_bits(name, data):
     assert_replayed(name, a, b, int(patterns(data, product.c, 1)[0]))
 
 
-@pytest.mark.sweep(keep=1 / 5)
+@pytest.mark.sweep(keep=1 / 10)
 @pytest.mark.parametrize("name", distinct_products())
 def test_the_text_alone_reproduces_the_bits_on_adversarial_inputs(name):
     for a, b, c in adversarial_operands(name, 6):

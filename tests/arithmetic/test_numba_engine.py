@@ -58,6 +58,7 @@ def test_the_error_for_an_unsupported_arithmetic_names_an_engine_that_supports_i
         matmul(product, zeros, zeros, zeros, engine="numba")
 
 
+@pytest.mark.sweep(keep=1 / 4)
 @pytest.mark.parametrize("name", [n for n, p in PRODUCTS.items() if p.chains][::9])
 def test_raw_bit_patterns_match_the_reference_engine_over_many_steps(name):
     product = PRODUCTS[name]
@@ -94,6 +95,7 @@ def test_the_largest_significands_of_all_terms_do_not_overflow_int32(name):
         np.testing.assert_array_equal(matmul(product, a, b, sums, engine="numba"), expected)
 
 
+@pytest.mark.sweep(keep=1 / 4)
 @pytest.mark.parametrize("engine", ["numpy", "numba", "auto"])
 @pytest.mark.parametrize("name", [n for n, p in PRODUCTS.items() if p.chains][::6])
 def test_views_and_read_only_arrays_are_accepted_and_unchanged(name, engine):

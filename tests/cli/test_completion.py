@@ -53,6 +53,7 @@ def test_values_of_options_are_offered():
     assert set(ARCHS) <= set(offered("chips", "sm_"))
 
 
+@pytest.mark.thorough
 def test_every_instruction_is_reached_part_by_part():
     reached, ways = set(), [""]
     while ways:

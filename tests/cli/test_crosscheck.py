@@ -166,6 +166,7 @@ def test_help_says_what_the_exit_status_means(run):
     assert "The exit status is 0 if all are the same, 1 if any differ, 2 after an error" in " ".join(done.out.split())
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("columns", [80, 40])
 def test_the_summary_fits_a_terminal(screen, monkeypatch, columns):
     from wmma_emu.cli import crosscheck as command

@@ -114,7 +114,7 @@ def read_grid(out: str, layout: LaneMap) -> np.ndarray:
     return seen
 
 
-@pytest.mark.sweep(keep=1 / 3)
+@pytest.mark.thorough
 @pytest.mark.parametrize("columns", [40, 60, 100, 300])
 def test_every_grid_fits_the_terminal_and_shows_every_element_that_is_read_once(screen, monkeypatch, columns):
     for case in CASES:
@@ -127,6 +127,7 @@ def test_every_grid_fits_the_terminal_and_shows_every_element_that_is_read_once(
         assert (seen[:read] == 1).all() and not seen[read:].any(), str(case)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("columns", [60, 120])
 def test_every_list_fits_the_terminal(screen, monkeypatch, columns):
     for case in CASES:

@@ -56,6 +56,7 @@ def test_a_format_that_the_command_lacks_is_not_offered(run, here, command, name
     )  # fmt: skip
 
 
+@pytest.mark.sweep(keep=1 / 3)
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize(("name", "form"), [("x.txt", None), ("x", "svg"), ("x.log", "json"), ("x.htm", "html")])
 def test_names_that_fit_or_say_nothing_are_written_whole(run, here, command, name, form):

@@ -60,6 +60,7 @@ def test_a_full_disk_under_standard_output_is_an_error(process):
     assert outcome == (2, "", "wmma-emu: error: standard output: No space left on device\n")
 
 
+@pytest.mark.thorough
 @LINUX
 def test_a_full_disk_under_standard_error_changes_no_exit_status(process, here):
     with open("/dev/full", "wb") as full:

@@ -80,6 +80,7 @@ def test_elements_of_an_array_go_through_a_pipe_and_scales_into_a_file(here):
     assert piped("quantise", "a.npy", "--pad", "-o", "-", "--scales", "-")[0] == 2
 
 
+@pytest.mark.thorough
 def test_ptx_is_read_from_a_pipe_and_kept_on_one(texts):
     status, out, _ = piped("ptx", "explain", "-", given=SCALE.encode())
     assert status == 0 and b"standard input" in out
@@ -87,6 +88,7 @@ def test_ptx_is_read_from_a_pipe_and_kept_on_one(texts):
     assert (status, out.decode()) == (0, SCALE)
 
 
+@pytest.mark.thorough
 def test_what_a_kernel_writes_goes_through_a_pipe(texts):
     np.save("x.npy", np.arange(8, dtype=np.float32))
     launch = ("ptx", "run", "scale.ptx", "--grid", "1", "--block", "32", "--arg", "-=x.npy", "--arg", "2", "--arg", "8")

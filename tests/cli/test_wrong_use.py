@@ -315,7 +315,7 @@ WRONG = [
 ]  # fmt: skip
 
 
-@pytest.mark.sweep(keep=1 / 2)
+@pytest.mark.sweep(keep=1 / 4)
 @pytest.mark.parametrize(("argv", "line"), WRONG, ids=lambda x: " ".join(x)[:60] if isinstance(x, list) else "")
 def test_wrong_use_is_one_line_and_status_two(run, files, argv, line):
     if callable(line):  # what the library says, word for word

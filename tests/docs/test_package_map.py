@@ -22,6 +22,7 @@ def test_every_box_lies_within_the_picture():
     assert all(0 <= float(x) and float(x) + float(w) <= width for x, w in boxes)
 
 
+@pytest.mark.thorough
 def test_every_package_is_in_one_row_and_imports_only_lower_rows():
     row_of = {name: i for i, row in enumerate(layers()) for name in row}
     found = imports()

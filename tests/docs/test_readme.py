@@ -91,6 +91,7 @@ def test_the_support_matrix_equals_the_matrix_of_the_tables():
     assert matrix() in README
 
 
+@pytest.mark.thorough
 def test_links_to_files_of_the_project_lead_somewhere():
     """Check links to generated pages by name, whether the pages were built or not."""
     generated = {ROOT / "docs" / f"{name}.md" for name in generated_pages()}

@@ -48,6 +48,7 @@ def test_a_box_is_a_stop_once():
     assert once.count("data-scrolls") == 2 and reachable(once) == once
 
 
+@pytest.mark.thorough
 def test_words_of_the_search_lead_to_pages():
     """A lesson is a notebook; pages that a build writes have their names from their generator."""
     written = {str(x.relative_to(DOCS).with_suffix("")) for end in ("md", "ipynb") for x in DOCS.rglob(f"*.{end}")}

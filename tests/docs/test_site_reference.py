@@ -55,6 +55,7 @@ def plain(markup):
     return unescape(re.sub(r"<[^>]+>", "", markup))
 
 
+@pytest.mark.thorough
 def test_every_instruction_is_one_section_with_its_own_anchor(sections):
     assert list(sections) and set(sections) == set(INSTRUCTIONS)
     anchors = [anchor for _, anchor, _ in sections.values()]
@@ -63,6 +64,7 @@ def test_every_instruction_is_one_section_with_its_own_anchor(sections):
         assert page == group_of(INSTRUCTIONS[mnemonic]).document and anchor == anchor_of(INSTRUCTIONS[mnemonic])
 
 
+@pytest.mark.thorough
 def test_no_heading_is_lost_and_no_html_is_cut_by_an_empty_line(pages):
     for group in groups():
         text = pages[group.document]
@@ -333,6 +335,7 @@ def test_every_command_is_on_the_page_with_its_help(pages):
         assert text.count(f"\n## `{name}`\n\n```text\nusage: {name} ") == 1
 
 
+@pytest.mark.thorough
 def test_pages_are_written_and_those_that_are_no_more_go(pages, tmp_path):
     old = tmp_path / "reference/instructions/of-yesterday.md"
     old.parent.mkdir(parents=True)

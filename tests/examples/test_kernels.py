@@ -41,6 +41,7 @@ def expected(name):
     return we.gemm(a, b, instr=HMMA)
 
 
+@pytest.mark.sweep(keep=1 / 3)
 @pytest.mark.parametrize("name", BY_NAME)
 def test_a_kernel_gives_the_bits_of_gemm_with_its_order_of_k(name):
     D, wanted = launch(name), expected(name)
@@ -48,6 +49,7 @@ def test_a_kernel_gives_the_bits_of_gemm_with_its_order_of_k(name):
     np.testing.assert_array_equal(D.view(np.uint32), wanted.view(np.uint32))
 
 
+@pytest.mark.sweep(keep=1 / 3)
 @pytest.mark.parametrize("name", [x for x in BY_NAME if x != "lop3"])
 def test_the_inputs_give_the_tensor_core_bits_to_cut(name):
     a, b, *c = (x.astype(np.float64) for x in inputs(BY_NAME[name], 1))
@@ -55,6 +57,7 @@ def test_the_inputs_give_the_tensor_core_bits_to_cut(name):
     assert (launch(name) != correctly_rounded).mean() > 0.2
 
 
+@pytest.mark.sweep(keep=1 / 3)
 @pytest.mark.parametrize("name", BY_NAME)
 def test_blocks_past_the_end_return_without_a_trace(name):
     example = BY_NAME[name]
@@ -65,6 +68,7 @@ def test_blocks_past_the_end_return_without_a_trace(name):
     np.testing.assert_array_equal(example.from_memory(out).view(np.uint32), launch(name).view(np.uint32))
 
 
+@pytest.mark.sweep(keep=1 / 3)
 @pytest.mark.parametrize("name", BY_NAME)
 def test_main_prints_a_checked_result(name, capsys):
     module(name).main()

@@ -133,6 +133,7 @@ def exact(bits, fmt):
     return Fraction(float(np.array(bits, np.uint8).view(dtypes[fmt]).astype(np.float32)))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("engine", ["reference", "numpy", "numba"])
 def test_every_engine_gives_the_same_bits(engine):
     pytest.importorskip("numba") if engine == "numba" else None

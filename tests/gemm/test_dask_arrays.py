@@ -36,6 +36,7 @@ def _same(found, expected):
     np.testing.assert_array_equal(_bits(computed), _bits(expected))
 
 
+@pytest.mark.sweep(keep=1 / 4)
 @pytest.mark.parametrize(
     ("dtype", "options"),
     [(np.float16, {}), (np.float16, {"arch": "sm_70", "out_dtype": np.float16}), (ml_dtypes.bfloat16, {}),
@@ -351,6 +352,7 @@ def client():
 FORMATS = [np.float16, ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2, ml_dtypes.int4, np.bool_]
 
 
+@pytest.mark.sweep(keep=1 / 3)
 @pytest.mark.parametrize("dtype", FORMATS, ids=lambda x: np.dtype(x).name)
 def test_every_dtype_travels_to_workers_and_back(client, dtype):
     A, B = _normal((32, 64), dtype), _normal((64, 16), dtype, seed=1)

@@ -167,6 +167,7 @@ def test_a_python_number_is_rounded_once():
     assert not np.isfinite(huge).any()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("engine", ["numpy", "numba"])
 def test_engines_and_panels_do_not_show(engine, monkeypatch):
     pytest.importorskip("numba") if engine == "numba" else None

@@ -18,6 +18,7 @@ MNEMONICS = [
 ]  # fmt: skip
 
 
+@pytest.mark.sweep(keep=1 / 4)
 @pytest.mark.parametrize("mnemonic", MNEMONICS)
 def test_samples_of_every_generator_are_taken_by_the_instruction(mnemonic):
     row = lookup(mnemonic)

@@ -154,6 +154,7 @@ def test_gemm_of_cupy_arrays_gives_the_bits_of_numpy_arrays(cupy, out_dtype):
     assert gemm_on_gpu(cupy.asarray(A), B, None, arch="sm_80").get().tobytes() == we.gemm(A, B, arch="sm_80").tobytes()
 
 
+@pytest.mark.sweep(keep=1 / 2)
 @pytest.mark.filterwarnings("ignore::wmma_emu.errors.UnverifiedModelWarning")
 @pytest.mark.parametrize(
     ("instr", "arch", "a_dtype", "b_dtype"),

@@ -118,6 +118,7 @@ def test_an_instruction_that_the_chip_lacks_is_refused_with_the_first_suitable_c
         we.gpu.execute(name, *draw(gpu.ins, (), (), ()))
 
 
+@pytest.mark.thorough
 def test_a_row_and_a_mnemonic_mean_the_chip_of_the_gpu(emulated):
     gpu = emulated(F16)
     operands = draw(gpu.ins, (2,), (), ())

@@ -37,6 +37,7 @@ def matrices_of(ins, batch):
     return [from_bits(bits, fmt) for bits, fmt in ((a, ins.a.format), (pools.b, ins.b.format), (pools.c, ins.c.format))]
 
 
+@pytest.mark.sweep(keep=1 / 2)
 @pytest.mark.parametrize("mnemonic", MNEMONICS)
 def test_matrices_and_batches_have_the_bits_of_the_emulator(on, mnemonic):
     ins = we.instruction(mnemonic, arch="sm_90")

@@ -73,6 +73,7 @@ def _layouts():
 LAYOUTS = list(_layouts())
 
 
+@pytest.mark.sweep(keep=1 / 2)
 @pytest.mark.parametrize(("fmt", "swizzle", "major", "rows"), LAYOUTS)
 def test_every_address_matches_the_canonical_layout(fmt, swizzle, major, rows):
     k, bits = K_OF[fmt], format_of(fmt).bits

@@ -163,6 +163,7 @@ def test_every_cell_of_a_drawn_tile_is_where_the_layout_says():
         assert len(shown) * 2 == tiled.num_values * tiled.num_warps * 32
 
 
+@pytest.mark.thorough
 def test_a_tile_that_is_too_large_to_draw_is_an_error():
     tiled = tiled_layout("m16n8k16.f16.f16.f16.f16", "d", (2, 2), (256, 256, 16))
     with pytest.raises(FragmentMismatchError, match="at most 4096 can be drawn"):

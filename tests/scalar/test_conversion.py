@@ -55,6 +55,7 @@ def expected(values, source, target, mode, rule):
     return got
 
 
+@pytest.mark.sweep(keep=1 / 2)
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("source", NARROW_SOURCES)
 def test_every_pattern_converts_to_every_format_according_to_its_value(source):

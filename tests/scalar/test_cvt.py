@@ -98,6 +98,7 @@ def test_scales_are_required_where_they_belong_and_refused_elsewhere():
         cvt(word, "cvt.rn.bf16x2.e4m3x2", scale=word, arch="sm_100")
 
 
+@pytest.mark.sweep(keep=1 / 2)
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("source", SCALAR_16)
 def test_every_pattern_of_at_most_16_bits_converts_according_to_its_value(source):

@@ -83,6 +83,7 @@ def test_fma_is_the_exact_value_rounded_once(name, data):
     check(tuple(zip(*rows, strict=True)), name, mode, rule=data.draw(st.sampled_from(RULES)))
 
 
+@pytest.mark.sweep(keep=1 / 2)
 @pytest.mark.property
 @pytest.mark.parametrize(
     ("name", "out"), [("f16", "f32"), ("f32", "f16"), ("e4m3", "f16"), ("f64", "f32"), ("bf16", "e5m2"), ("f32", "f64")]
@@ -94,6 +95,7 @@ def test_the_result_may_have_another_format(name, out, data):
     check(tuple(zip(*rows, strict=True)), name, data.draw(st.sampled_from(MODES)), out=out)
 
 
+@pytest.mark.sweep(keep=1 / 3)
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("name", ["e2m1", "e2m3", "e3m2"])
 @pytest.mark.parametrize("mode", ["RNE", "RD", "odd"])

@@ -120,6 +120,7 @@ def rows_of_b(row, step):
     return [c * places.chunk + i for c in sorted({k // places.kept for k in step.ks}) for i in range(places.chunk)]
 
 
+@pytest.mark.thorough
 def test_accesses_are_at_the_positions_of_the_layouts_and_nowhere_else():
     """A place is a rectangle of elements and lanes, which hold the cells of the part, and each of them once."""
     seen = set()

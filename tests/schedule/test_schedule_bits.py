@@ -117,6 +117,7 @@ INTEGERS = [
 ]
 
 
+@pytest.mark.sweep(keep=1 / 2)
 @pytest.mark.parametrize(
     ("mnemonic", "chip", "lowering"), [*((*x, None) for x in FLOATS), *FP8, *((*x, None) for x in INTEGERS)],
     ids=lambda x: x or "",

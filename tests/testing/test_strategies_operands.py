@@ -60,6 +60,7 @@ def test_the_strategy_takes_an_instruction_a_row_and_a_mnemonic():
         assert find(operands(given_as), lambda found: True, settings=ANEW).C.shape == (16, 8)
 
 
+@pytest.mark.thorough
 def test_every_generator_comes_and_raw_bits_and_zeros():
     found = [x for run in range(3) for x in drawn(operands(F16), 200, run)]
     bases = Counter(x.origin.split(": ", 1)[1].split(",")[0].split(";")[0] for x in found)
@@ -88,6 +89,7 @@ def test_a_generator_without_edits_yields_the_matrices_of_its_seed(row):
     raise AssertionError(f"only {checked} draws of 3,000 were whole")
 
 
+@pytest.mark.thorough
 def test_edits_reach_any_place_and_are_named():
     found = find(operands(F16), lambda x: bits(x.A)[9, 3] == 0x8000, settings=ANEW)
     assert bits(found.A)[9, 3] == 0x8000
@@ -135,6 +137,7 @@ def test_a_failure_shrinks_to_one_dot_product_of_few_terms():
     assert to_one >= 1
 
 
+@pytest.mark.thorough
 def test_large_shapes_are_drawn_in_milliseconds_and_shrink():
     ins = we.instruction("wgmma.m64n256k16.f32.f16.f16")
     found = find(operands(ins), lambda x: bits(x.B)[:, 200].any(), settings=ANEW)

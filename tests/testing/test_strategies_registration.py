@@ -81,6 +81,7 @@ def test_importing_hypothesis_imports_one_small_module_of_this_project(environme
     assert not [x for x in (ROOT / "hypothesis_wmma_emu.py").read_text().splitlines() if x.startswith("from ")]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "first",
     [

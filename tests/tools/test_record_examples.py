@@ -47,6 +47,7 @@ def test_a_recording_of_the_python_kernels_comes_back(file):
     assert file.stat().st_size < 300_000
 
 
+@pytest.mark.thorough
 def test_the_tool_writes_the_file_and_its_source_and_compares(file, tmp_path, monkeypatch):
     class ExampleDevice:
         name, capability = "a GPU", 90

@@ -54,6 +54,7 @@ def test_every_instruction_of_a_chip_has_one_kernel():
     assert len(set(found)) == len(rows)
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="needs nvcc")
 def test_every_kernel_assembles(tmp_path):
     files = sources([row for row in instructions_of("sm_90") if is_dense(row)], "sm_90a")

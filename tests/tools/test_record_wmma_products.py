@@ -125,6 +125,7 @@ def test_patterns_to_round_hold_ties_ends_infinities_and_payloads():
     assert len(set(nan.tolist())) > 50
 
 
+@pytest.mark.thorough
 def test_a_recording_of_the_emulator_comes_back(file):
     cases = list(tool.read_products(file))
     assert [x.product.mnemonic for x in cases] == [x.mnemonic for x in ALL]
@@ -134,6 +135,7 @@ def test_a_recording_of_the_emulator_comes_back(file):
     assert file.stat().st_size < 400_000
 
 
+@pytest.mark.thorough
 def test_the_tool_writes_the_file_and_its_source_and_compares(file, tmp_path, monkeypatch, capsys):
     class Device(EmulatedGpu):
         name, capability = "a GPU", 90

@@ -39,6 +39,7 @@ def test_registers_equal_those_that_the_gpu_returned(mnemonic):
         np.testing.assert_array_equal(ins.execute(case.a, case.b, case.c), case.d, err_msg=case.generator)
 
 
+@pytest.mark.sweep(keep=1 / 2)
 @pytest.mark.parametrize("mnemonic", [m for m in MNEMONICS if not re.search(r"\.(row\.row|col\.row|col\.col)\.", m)])
 def test_matrices_equal_those_that_the_gpu_returned(mnemonic):
     ins = we.instruction(mnemonic, arch="sm_90")

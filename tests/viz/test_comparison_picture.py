@@ -100,6 +100,7 @@ def test_the_legend_counts_every_element_of_every_chip_once():
 SHAPES = [(1, 1), (16, 8), (1, 500), (500, 1), (70, 40), (4, 40, 30), (0, 3), (2, 0, 5)]
 
 
+@pytest.mark.sweep(keep=1 / 3)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("chips", [(), CHIPS[:1], CHIPS[:2], CHIPS], ids=len)
 def test_everything_is_within_the_picture_and_no_labels_overlap(shape, chips):

@@ -34,7 +34,7 @@ def window_of(operand, cells):
     return rows, cols
 
 
-@pytest.mark.sweep(keep=1 / 4)
+@pytest.mark.thorough
 @pytest.mark.parametrize("part", range(4))
 def test_the_cells_of_every_layout_are_the_table(part):
     for operand in ALL[part::4]:
@@ -52,6 +52,7 @@ def test_the_cells_of_every_layout_are_the_table(part):
         assert sorted(drawn) == sorted(expected), operand
 
 
+@pytest.mark.sweep(keep=1 / 3)
 @pytest.mark.parametrize("operand", ALL[::6], ids=repr)
 def test_cells_are_at_their_row_and_column_name_their_lanes_and_have_their_colour(operand):
     picture = draw_matrix(operand)
@@ -225,6 +226,7 @@ def test_rulers_number_the_rows_and_columns_of_the_cells_and_bold_numbers_are_hi
                 assert ("here" in class_) == (number in {getattr(x, name) for x in wanted})
 
 
+@pytest.mark.sweep(keep=1 / 2)
 @pytest.mark.parametrize(("element", "columns"), [((0, 0), 0), ((40, 200), 192), ((63, 255), 240), ((17, 100), 96)])
 def test_the_map_of_a_large_matrix_marks_the_part_that_is_drawn(element, columns):
     root = root_of(draw_matrix(WGMMA.d, element=element))
@@ -258,6 +260,7 @@ def test_ticks_at_the_edges_of_cells_separate_their_elements(operand):
     assert ("h" in path) == (operand.operand == "b")
 
 
+@pytest.mark.thorough
 def test_the_last_element_of_every_large_matrix_is_in_its_picture():
     for i, operand in enumerate(x for x in ALL if x.layout.num_lanes > 32):
         layout = operand.layout

@@ -72,6 +72,7 @@ def at(layout, held):
     return layout.element_at(held.lane, held.register, held.bit)
 
 
+@pytest.mark.sweep(keep=1 / 3)
 @pytest.mark.parametrize("name", OWN)
 def test_both_views_say_what_the_layout_says(name):
     layout = OWN[name]
@@ -85,6 +86,7 @@ def test_both_views_say_what_the_layout_says(name):
         assert said(draw_registers(layout, lane=lane), bits) == sorted(held_by(layout, lanes=[lane]))
 
 
+@pytest.mark.sweep(keep=1 / 3)
 @pytest.mark.parametrize("name", OWN)
 def test_cells_do_not_overlap_and_their_labels_are_their_elements(name):
     layout = OWN[name]

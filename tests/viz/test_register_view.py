@@ -19,6 +19,7 @@ AMPERE = we.instruction("wmma.mma.m16n16k16.f32.f32", arch="sm_80")
 WGMMA = we.instruction("wgmma.m64n256k16.f32.f16.f16")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("part", range(4))
 def test_the_registers_of_every_layout_are_the_table(part):
     for operand in ALL[part::4]:
@@ -34,6 +35,7 @@ def test_the_registers_of_every_layout_are_the_table(part):
         assert len(cells) == len(lanes) * len(registers)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("part", range(2))
 def test_the_bits_of_a_lane_of_every_layout_are_the_table(part):
     for number, operand in enumerate(ALL[part::2]):

@@ -181,7 +181,7 @@ OWN = {
 }
 
 
-@pytest.mark.sweep(keep=1 / 3)
+@pytest.mark.thorough
 @pytest.mark.parametrize("layout", OWN.values(), ids=OWN)
 def test_every_layout_that_can_be_made_shows_itself_in_a_page_of_bounded_size(layout):
     assert len(layout._repr_html_()) < 1_200_000
@@ -205,6 +205,7 @@ def test_every_layout_that_can_be_made_is_drawn_or_refused_with_an_error_of_the_
             assert str(error)
 
 
+@pytest.mark.thorough
 def test_a_large_layout_is_drawn_around_the_highlighted_element():
     text = draw_matrix(OWN["many"], element=(2047, 63)).svg
     assert 'data-row="2047" data-col="63"' in text and 'data-row="0" ' not in text

@@ -47,6 +47,7 @@ def _registers(ins, operand, warps, rng, special):
 CASES = _distinct()
 
 
+@pytest.mark.sweep(keep=1 / 4)
 @pytest.mark.parametrize("axes", [((3, 1), (1, 4), ()), ((), (4,), ()), ((4, 2), (2,), (1,)), ((4,), (), (4, 4))])
 def test_operands_with_fewer_axes_of_warps_broadcast(axes):
     """The axis of registers is not an axis of warps, although C has four registers here, and there are four warps."""
@@ -57,7 +58,7 @@ def test_operands_with_fewer_axes_of_warps_broadcast(axes):
     assert np.array_equal(ins.execute(a, b, c, engine="numba"), expected)
 
 
-@pytest.mark.sweep(keep=1 / 12)
+@pytest.mark.thorough
 @pytest.mark.parametrize("special", [False, True], ids=["ordinary", "any bits"])
 @pytest.mark.parametrize(("name", "arch"), CASES, ids=[".".join(x) for x in CASES])
 def test_they_are_the_products_of_matrices(name, arch, special):
@@ -92,6 +93,7 @@ def test_registers_are_not_written():
     assert np.array_equal(c, before)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("name", "arch"),
     [

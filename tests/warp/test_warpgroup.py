@@ -326,6 +326,7 @@ def test_c_and_d_cannot_be_in_shared_memory():
         F16.in_shared_memory("c", np.zeros((64, 8), np.float32))
 
 
+@pytest.mark.thorough
 def test_the_probes_for_a_gpu_find_every_address_where_the_emulator_reads():
     seen = set()
     for case in cases((24,)):

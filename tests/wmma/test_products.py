@@ -71,6 +71,7 @@ def test_the_instruction_table_has_the_same_products():
     }
 
 
+@pytest.mark.sweep(keep=1 / 2)
 @pytest.mark.parametrize("overload", OVERLOADS, ids=identity)
 def test_every_product_matches_its_instruction_on_every_chip(overload):
     shape, _, ab, *_ = overload
@@ -454,7 +455,7 @@ def test_each_kind_of_product_has_its_function():
         wmma.bmma_sync(d, a, b, c, XOR, AND)
 
 
-@pytest.mark.sweep(keep=1 / 3)
+@pytest.mark.sweep(keep=1 / 4)
 @pytest.mark.parametrize("arch", ["sm_70", "sm_72"])
 @pytest.mark.parametrize("overload", HALVES, ids=identity)
 def test_on_volta_each_quad_pair_multiplies_its_own_copies(overload, arch):

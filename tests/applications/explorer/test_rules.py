@@ -88,6 +88,7 @@ def test_a_page_loads_nothing_from_elsewhere(handout, page):
         assert not re.search(r"<link[^>]*href=(?!.data:)|<script[^>]* src=|@import|url\(\s*[\"']?https?:", text)
 
 
+@pytest.mark.thorough
 def test_links_to_the_documentation_are_relative_to_its_address_or_absent(page):
     assert '<a href="./lessons/index.html">Lessons</a>' in page
     assert '<nav class="links"' not in explorer_page(documentation="")

@@ -60,6 +60,7 @@ def require_followed(events):
     return compared
 
 
+@pytest.mark.sweep(keep=1 / 3)
 @pytest.mark.parametrize("fixed", [False, True])
 @pytest.mark.parametrize("name", KERNELS)
 def test_reads_return_the_bytes_that_were_written_last(name, fixed):

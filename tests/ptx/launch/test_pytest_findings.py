@@ -127,6 +127,7 @@ def test_an_invalid_number_of_orders_is_rejected(run, given):
     result.stderr.fnmatch_lines([f"ERROR: --ptx-schedules must be an integer of at least 1, not {given}"])
 
 
+@pytest.mark.thorough
 def test_many_tests_with_one_warning_are_one_line_at_the_end(run):
     tests = "@pytest.mark.parametrize('n', range(30))\ndef test_it(emulated_gpu, n):\n    lanes(emulated_gpu)\n"
     result, out = run(tests)
@@ -166,6 +167,7 @@ def test_own(emulated_gpu):
 """
 
 
+@pytest.mark.sweep(keep=1 / 2)
 @pytest.mark.parametrize(("ini", "options", "expected", "warned"), [
     ("", [], ["error", "own"], 1),
     ("", ["warn"], ["own"], 2),

@@ -100,6 +100,7 @@ def run(folder, *options, tests=TESTS):
     return done.stdout
 
 
+@pytest.mark.sweep(keep=1 / 2)
 @pytest.mark.parametrize(
     ("options", "failed"), [((), {"test_race"}), (("--ptx-schedules=3",), {"test_race", "test_order"})]
 )

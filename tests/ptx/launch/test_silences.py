@@ -268,6 +268,7 @@ def test_a_side_that_is_not_known_is_silenced_by_nothing():
     assert Silence("race", 7, REASON).covers(sighting.with_others([Place(7)]))
 
 
+@pytest.mark.thorough
 def test_orders_are_compared_if_all_findings_are_silenced():
     bug = PLANTED["two_writers"]
     found = launched(bug.ptx(False), bug, {"schedules": 8}).errors

@@ -233,6 +233,7 @@ def test_a_grid_costs_no_memory_for_its_blocks(seed):
         launch("ret;", numbers(), grid=2**31 - 1, block=1, max_bytes=1 << 27, max_seconds=0.3, schedule=seed)
 
 
+@pytest.mark.thorough
 def test_the_time_limit_is_checked_in_straight_line_code_too():
     body = "add.u32 %r2, %r0, %r1;\n" * 20_000
     with pytest.raises(LaunchLimitError, match="seconds"):

@@ -44,6 +44,7 @@ def test_references_are_numbered_in_source_order():
     assert added(source) == [(0, "one"), (1, "one"), (2, "two")]
 
 
+@pytest.mark.thorough
 def test_a_long_source_is_processed_in_linear_time():
     source = "void k() { " + "__shared__ float a[4]; " * 20000 + "}" + "/* " * 20000 + '"' * 20001 + " " * 50000
     assert with_references(source).count("auto&") == 20000

@@ -51,14 +51,14 @@ def require_found(bug, ptx, report):
         assert re.sub(r"^@!?%\w+\s+", "", finding.text).startswith(bug.opcode), said
 
 
-@pytest.mark.sweep(keep=1 / 2)
+@pytest.mark.sweep(keep=1 / 3)
 @pytest.mark.parametrize("name", BUGS)
 def test_a_planted_bug_is_found_at_its_line(name):
     bug = PLANTED[name]
     require_found(bug, bug.ptx(False), launch(module(bug.file, False), bug))
 
 
-@pytest.mark.sweep(keep=1 / 2)
+@pytest.mark.sweep(keep=1 / 4)
 @pytest.mark.parametrize("name", BUGS)
 def test_nothing_is_found_in_the_repaired_kernel(name):
     bug = PLANTED[name]

@@ -139,6 +139,7 @@ def test_names_after_a_refused_instruction_are_still_checked():
     assert list(program_of(HEAD + ".func f { .reg .b64 a; call a; } .entry k() { ret; }").kernels) == ["k"]
 
 
+@pytest.mark.thorough
 def test_many_refusals_take_linear_time():
     def seconds(count):
         chain = "".join(f".global .u64 v{i} = v{i - 1};" for i in range(1, count))

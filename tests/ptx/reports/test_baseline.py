@@ -38,6 +38,7 @@ def test_a_new_finding_raises_and_the_known_ones_are_counted():
     assert len(error.value.report.known) == 1 and str(error.value).endswith("1 known finding")
 
 
+@pytest.mark.thorough
 def test_a_path_is_read(tmp_path, known):
     path = tmp_path / "known.json"
     known.write(path)
@@ -88,6 +89,7 @@ def test_findings_that_end_a_launch_are_never_known(kind):
     assert not launched(bug, baseline=Baseline.of([report])).completed
 
 
+@pytest.mark.thorough
 def test_a_finding_is_known_by_any_pair_of_its_lines():
     finding = launched(PLANTED["double_buffer"]).findings[0]
     by_alias = [Baseline([KnownFinding(x, "race", "k", "t")]) for x in (finding.id, *finding.aliases)]

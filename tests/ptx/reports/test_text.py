@@ -27,7 +27,7 @@ def findings(name):
         return module[bug.kernel][bug.grid, bug.block, bug.shared](*bug.arguments()).findings
 
 
-@pytest.mark.sweep(keep=1 / 5)
+@pytest.mark.sweep(keep=1 / 10)
 @pytest.mark.parametrize("name", PLANTED)
 def test_a_planted_bug_has_at_most_12_lines_that_fit_the_terminal(name):
     for finding in findings(name):
@@ -38,7 +38,7 @@ def test_a_planted_bug_has_at_most_12_lines_that_fit_the_terminal(name):
             assert max(map(len, finding.to_text(width, verbose=True).splitlines())) <= width
 
 
-@pytest.mark.sweep(keep=1 / 5)
+@pytest.mark.sweep(keep=1 / 15)
 @pytest.mark.parametrize("name", PLANTED)
 def test_colours_change_no_word(name):
     for finding in findings(name):
@@ -49,7 +49,7 @@ def test_colours_change_no_word(name):
             assert text.count("\x1b[0m") * 2 == text.count("\x1b")
 
 
-@pytest.mark.sweep(keep=1 / 5)
+@pytest.mark.sweep(keep=1 / 10)
 @pytest.mark.parametrize("name", PLANTED)
 def test_verbose_text_contains_every_sighting(name):
     for finding in findings(name):
@@ -58,7 +58,7 @@ def test_verbose_text_contains_every_sighting(name):
             assert " ".join(sighting.message.split()) in text and " ".join(sighting.text.split()) in text
 
 
-@pytest.mark.sweep(keep=1 / 5)
+@pytest.mark.sweep(keep=1 / 10)
 @pytest.mark.parametrize("name", PLANTED)
 def test_a_caret_is_below_a_character_of_the_quoted_line(name):
     for finding in findings(name):

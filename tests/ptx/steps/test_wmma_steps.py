@@ -43,6 +43,7 @@ def layout_of(letter, shape, kind, order, arch="sm_90"):
     return fragment_layout(use, m, n, k, kind, None if letter in "cd" else order, arch)
 
 
+@pytest.mark.sweep(keep=1 / 2)
 @pytest.mark.parametrize(("letter", "order", "shape", "kind"), LOADS, ids=[".".join(x) for x in LOADS])
 def test_a_load_follows_the_layout_and_a_store_is_its_inverse(letter, order, shape, kind):
     machine = ByHand(2, 2)

@@ -83,6 +83,7 @@ def test_statements_of_the_grammar_are_parsed_or_refused(body, before):
     is_parsed(KERNEL.replace(".entry", before + ".entry") + body + " }")
 
 
+@pytest.mark.sweep(keep=1 / 2)
 @pytest.mark.parametrize("part", range(8))
 def test_damaged_sources_are_parsed_or_refused(part):
     counts, texts = Counts(), sources()

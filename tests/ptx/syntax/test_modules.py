@@ -195,6 +195,7 @@ def test_an_error_shows_the_line_with_a_caret_below_the_position():
     assert isinstance(error.value, ValueError)
 
 
+@pytest.mark.thorough
 def test_an_error_on_a_long_line_shows_the_text_around_it():
     with pytest.raises(PtxSyntaxError) as error:
         parse(HEAD + ".entry k() { " + "nop; " * 10**5 + "? " + "nop; " * 10**5)
