@@ -173,16 +173,25 @@ def _bits(array: Array) -> bytes:
 
 def _emulated(bundle: Path) -> tuple[dict[str, Array], str, list[str]]:
     """Run a bundle on the emulator: the arrays as the kernel leaves them, what the report says, and its findings."""
-    arrays, report = emulated(bundle)
+    arrays, report = emulated_bundle(bundle)
     return arrays, f"{report.instructions:,} instructions", [str(x) for x in report.findings]
 
 
-def emulated(bundle: Path, **options: Any) -> tuple[dict[str, Array], Report]:
+def emulated_bundle(bundle: Path, **options: Any) -> tuple[dict[str, Array], Report]:
     """Run a bundle on the emulator with options of a launch: the arrays as the kernel leaves them, and the report."""
     launch, arrays = _read(bundle)
-    arrays = {name: np.ascontiguousarray(x).copy() for name, x in arrays.items()}
     text = next(x for x in _modules(bundle) if x.suffix == ".ptx").read_text(encoding="utf-8")
-    module = Module(text, launch["arch"], name=bundle.name, **{"findings": "report", "max_seconds": None} | options)
+    return emulated(launch, arrays, module_of(text, launch["arch"], name=bundle.name, **options))
+
+
+def module_of(text: str, arch: str, **options: Any) -> Module:
+    """Load the text of a bundle; what is found in a launch is reported, and a launch may take any time."""
+    return Module(text, arch, **{"findings": "report", "max_seconds": None} | options)
+
+
+def emulated(launch: dict[str, Any], arrays: dict[str, Array], module: Module) -> tuple[dict[str, Array], Report]:
+    """Launch what a `launch.json` describes: copies of the arrays as the kernel leaves them, and the report."""
+    arrays = {name: np.ascontiguousarray(x).copy() for name, x in arrays.items()}
     for variable, name in launch.get("variables", {}).items():
         module.variable(variable).reshape(-1).view(np.uint8)[:] = arrays[name].reshape(-1).view(np.uint8)
     arguments = [_argument(x, arrays) for x in launch["arguments"]]

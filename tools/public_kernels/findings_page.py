@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tools.launch_bundles import _bits, _bundles, _name, _read, emulated
+from tools.launch_bundles import _bits, _bundles, _name, _read, emulated_bundle
 from wmma_emu.errors import WmmaEmuError
 from wmma_emu.ptx import Finding
 
@@ -69,10 +69,10 @@ def examine(bundle: Path, seconds: float) -> Row:
     launch, _ = _read(bundle)
     row: Row = {"source": launch["source"], "kernel": launch["kernel"], "findings": [], "differ": []}
     try:
-        arrays, report = emulated(bundle, max_seconds=seconds)
+        arrays, report = emulated_bundle(bundle, max_seconds=seconds)
         row["findings"] = [_said(x) for x in report.findings]
         for fill in FILLS:
-            others, _ = emulated(bundle, max_seconds=seconds, fill=fill, checks=())
+            others, _ = emulated_bundle(bundle, max_seconds=seconds, fill=fill, checks=())
             row["differ"] += [fill] if any(_bits(x) != _bits(others[name]) for name, x in arrays.items()) else []
     except WmmaEmuError as error:
         row["refused"] = f"{type(error).__name__}: {str(error).splitlines()[0][:200]}"

@@ -167,6 +167,13 @@ def test_a_copy_out_of_bounds_is_left_out():
     assert ("misaligned", 4) in made.kinds()
 
 
+def test_a_store_to_the_source_of_copies_that_were_all_out_of_bounds_is_not_early():
+    made = stepper(1)
+    made.do("cp.async.cg.shared.global", "[r0+4096]", "[rd0]", 16, line=2)
+    made.do("st.global.b32", "[rd0]", "r0", line=3)
+    assert {line for _, line in made.kinds()} == {2}
+
+
 @pytest.mark.parametrize(
     ("opcode", "operands", "words"),
     [

@@ -215,6 +215,8 @@ class AsyncCopies:
             if int(at.max()) + access.size <= copy.span[0] or int(at.min()) >= copy.span[1]:
                 continue
             begins, ends, participants = self._read_by(copy.sources, copy.read, copy.mask)
+            if not len(begins):  # every thread's copy was out of bounds
+                continue
             last = np.searchsorted(begins, at + access.size, side="left") - 1
             bad = (last >= 0) & (ends[last] > at)
             bad = bad if access.mask is None else bad & access.mask
