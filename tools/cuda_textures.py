@@ -89,7 +89,7 @@ class TextureDevice(Device):
         self, kernel: str, value: Texture | Surface, inputs: Sequence[NDArray[Any]], out: NDArray[Any], count: int
     ) -> tuple[NDArray[Any], NDArray[Any]]:
         """Launch a kernel (object, inputs..., out, count); return the output and the object's array."""
-        with self._object(value) as (handle, array):
+        with self.object(value) as (handle, array):
             buffers = [self._upload(x) for x in (*inputs, out)]
             try:
                 values = [c_uint64(handle), *(c_uint64(x) for x in buffers), c_int(count)]
@@ -100,16 +100,20 @@ class TextureDevice(Device):
                 self._call("cuCtxSynchronize")
                 found = out.copy()
                 self._call("cuMemcpyDtoH_v2", found.ctypes.data, buffers[-1], found.nbytes)
-                texels = value.array.copy()
-                if array is not None:
-                    self._copy(array, texels, value.texels, back=True)
-                return found, texels
+                return found, self.texels(value, array)
             finally:
                 for buffer in buffers:
                     self._call("cuMemFree_v2", buffer)
 
+    def texels(self, value: Texture | Surface, array: c_void_p | None) -> NDArray[Any]:
+        """Return the texels of an object as kernels left them."""
+        found = value.array.copy()
+        if array is not None:
+            self._copy(array, found, value.texels, back=True)
+        return found
+
     @contextmanager
-    def _object(self, value: Texture | Surface) -> Iterator[tuple[int, c_void_p | None]]:
+    def object(self, value: Texture | Surface) -> Iterator[tuple[int, c_void_p | None]]:
         """Make an object, and its array unless it is on linear memory, for the duration of a ``with`` statement."""
         texels, resource = value.texels, _ResourceDescriptor()
         array, buffer = None, 0

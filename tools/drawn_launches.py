@@ -4,9 +4,10 @@
     python -m tools.drawn_launches FOLDER BUNDLES [--target sm_90a] [--seconds 3] [--tries 8] [--most 4] [--jobs 2]
 
 FOLDER is that of `tools.refused_kernels`: a folder for each repository, with files `anything.sm_90a.ptx`. The types in
-a kernel's mangled name say what its parameters are. A launch is kept if it changes an array and the emulator finds
-nothing wrong in it: every access is within an array, nothing is uninitialised, and two orders of the warps give the
-same results. `tools.launch_bundles` records the bundles on a GPU and compares the emulator with the recording.
+a kernel's mangled name say what its parameters are. Textures and surfaces are drawn as the kernel's instructions fetch
+from them. A launch is kept if it changes an array and the emulator finds nothing wrong in it: every access is within an
+array, nothing is uninitialised, and two orders of the warps give the same results. `tools.launch_bundles` records the
+bundles on a GPU and compares the emulator; `--table FILE` makes a table of what its comparison printed.
 """
 
 import argparse
@@ -17,6 +18,7 @@ import shutil
 import signal
 import sys
 import zlib
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -25,12 +27,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tools.drawn_objects import drawn_object
 from tools.launch_bundles import emulated, module_of
 from wmma_emu.errors import WmmaEmuError
 from wmma_emu.ptx.cpp.demangle import demangle
 from wmma_emu.ptx.cpp.tree import shown
 from wmma_emu.ptx.program.program import KernelProgram, ModuleProgram, Parameter
-from wmma_emu.ptx.program.special import CLOCKS
+from wmma_emu.ptx.program.special import CLOCKS, reads_grid_workspace
 
 Array = NDArray[Any]
 
@@ -93,12 +96,17 @@ def types_of(name: str, parameters: tuple[Parameter, ...]) -> list[str]:
 def drawn(name: str, kernel: KernelProgram, module: ModuleProgram, arch: str, seed: int) -> DrawnLaunch | None:
     """Draw a launch of a kernel; return None for a kernel whose parameters no draw fits."""
     rng = np.random.default_rng([seed, zlib.crc32(name.encode())])
+    opcodes = [x.opcode for x in kernel.instructions]
+    has_types = demangle(name) is not None
     length = _LENGTHS[seed % len(_LENGTHS)]
     same = seed % 2 == 0
     arrays: dict[str, Array] = {}
     arguments = []
     for type_name, parameter in zip(types_of(name, kernel.parameters), kernel.parameters, strict=True):
-        argument = _argument(type_name, parameter, arrays, rng, length if same else None, length)
+        if type_name == "float*" and not has_types and rng.random() < 0.4:
+            type_name = "unsigned long long"  # perhaps the handle of a texture
+        argument = _object(type_name, opcodes, arrays, rng)
+        argument = argument or _argument(type_name, parameter, arrays, rng, length if same else None, length)
         if argument is None:
             return None
         arguments.append(argument)
@@ -113,13 +121,27 @@ def drawn(name: str, kernel: KernelProgram, module: ModuleProgram, arch: str, se
     shared = 0 if kernel.dynamic_offset is None else _one(_SHARED, seed, rng)
     launch = {
         "kernel": name, "grid": list(_one(_GRIDS, seed, rng)), "block": list(block), "shared": shared, "arch": arch,
-        "arguments": arguments, "variables": variables,
+        "arguments": arguments, "variables": variables, "cooperative": reads_grid_workspace(kernel),
     }  # fmt: skip
     return DrawnLaunch(launch, arrays)
 
 
 def _one(choices: tuple[Any, ...], seed: int, rng: np.random.Generator) -> Any:
     return choices[0] if seed == 0 else choices[rng.integers(len(choices))]
+
+
+def _object(
+    type_name: str, opcodes: list[str], arrays: dict[str, Array], rng: np.random.Generator
+) -> dict[str, Any] | None:
+    """Draw a texture or a surface for an integer of 64 bits, which their handles are."""
+    if type_name not in ("unsigned long long", "cudaTextureObject_t", "cudaSurfaceObject_t"):
+        return None
+    made = drawn_object(opcodes, rng)
+    if made is None:
+        return None
+    name = f"a{len(arrays)}"
+    arrays[name] = made.array
+    return {"bytes": "00" * 8, "pointers": [], "object": [made.kind, name, made.options]}
 
 
 def _argument(
@@ -225,10 +247,36 @@ def _files(folder: Path, target: str, only: str) -> Iterator[Path]:
             yield path
 
 
+_COMPARED = re.compile(r"^(?P<repository>[^\s+]+\+\S+?)__(?P<kernel>.+?), [\w.]+\.ptx: (?P<result>.*)", re.MULTILINE)
+
+
+def table(compared: str) -> str:
+    """Make a table by repository of what ``launch_bundles compare`` printed.
+
+    >>> print(table("a+b__x.cu.0, sm_90a.ptx: equal (1 arrays changed); 64 instructions, 0 findings"))
+    | repository | launches | equal in every bit | different | not recorded |
+    |---|--:|--:|--:|--:|
+    | a/b | 1 | 1 | 0 | 0 |
+    | **1 repositories** | 1 | 1 | 0 | 0 |
+    """
+    found: dict[str, Counter[str]] = defaultdict(Counter)
+    for line in _COMPARED.finditer(compared):
+        result = line["result"]
+        kind = "equal" if result.startswith("equal") else "other" if result.startswith("the GPU") else "different"
+        found[line["repository"].replace("+", "/", 1)][kind] += 1
+    total = sum(found.values(), Counter())
+    rows = sorted(found.items(), key=lambda x: x[0].lower())
+    lines = ["| repository | launches | equal in every bit | different | not recorded |", "|---|--:|--:|--:|--:|"]
+    for name, count in [*rows, (f"**{len(found)} repositories**", total)]:
+        lines.append(f"| {name} | {count.total()} | {count['equal']} | {count['different']} | {count['other']} |")
+    return "\n".join(lines)
+
+
 def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("bundles", type=Path)
+    parser.add_argument("folder", type=Path, nargs="?")
+    parser.add_argument("bundles", type=Path, nargs="?")
+    parser.add_argument("--table", type=Path, help="print the table of a comparison, and draw nothing")
     parser.add_argument("--target", default="sm_90a")
     parser.add_argument("--seconds", type=int, default=3, help="of a launch (default: %(default)s)")
     parser.add_argument("--tries", type=int, default=8, help="draws for a kernel (default: %(default)s)")
@@ -236,6 +284,11 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--jobs", type=int, default=2, help="processes (default: %(default)s)")
     parser.add_argument("--only", default="", help="files whose path contains this")
     given = parser.parse_args(argv)
+    if given.table:
+        print(table(given.table.read_text(encoding="utf-8", errors="replace")))
+        return 0
+    if given.folder is None or given.bundles is None:
+        parser.error("FOLDER, where the PTX is, and BUNDLES, where launches are written, are needed")
     work = partial(draw_launches, bundles=given.bundles, seconds=given.seconds, tries=given.tries, most=given.most)
     with multiprocessing.Pool(given.jobs, maxtasksperchild=1) as pool:
         for lines in pool.imap_unordered(work, _files(given.folder, given.target, given.only)):

@@ -13,6 +13,7 @@ that it is a structure, as whatever has an address and more than 8 bytes is anyw
      "arguments": [{"bytes": "0000000000000000", "pointers": [[0, "x", 0]]}, {"bytes": "00020000", "pointers": []}],
      "source": {"repository": "...", "revision": "...", "file": "...", "licence": "..."}}
 
+An argument with ``"object": ["texture", "x", {"filter": "linear"}]`` is a texture or a surface of an array.
 ``"variables"`` says which arrays ``__device__`` and ``__constant__`` variables of the text begin with, by their names.
 
 A launch is recorded twice. Arrays that it changed are stored, and those whose bits are not the same both times
@@ -27,6 +28,7 @@ import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from ctypes import byref, c_void_p
 from pathlib import Path
 from typing import Any
@@ -34,9 +36,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tools.cuda_driver import Device, driver_version
+from tools.cuda_driver import driver_version
+from tools.cuda_textures import TextureDevice
 from wmma_emu.errors import WmmaEmuError
-from wmma_emu.ptx import Module, Report, Struct, raw
+from wmma_emu.ptx import Module, Report, Struct, Surface, Texture, raw, surface, texture
 from wmma_emu.ptx.program.special import reads_grid_workspace
 
 Array = NDArray[Any]
@@ -119,7 +122,7 @@ def _record_one(bundle: Path, module: str, target: Path) -> int:
     changed = [x for x in arrays if _bits(arrays[x]) != _bits(one[x]) or _bits(one[x]) != _bits(other[x])]
     unsteady = [x for x in changed if _bits(one[x]) != _bits(other[x])]
     with target.with_name(f"{target.name}.npz").open("wb") as file:
-        np.savez_compressed(file, **{x: one[x] for x in changed})
+        np.savez_compressed(file, **{x: one[x] for x in changed})  # type: ignore[arg-type]
     print(f"not the same twice: {', '.join(unsteady)}" if unsteady else "recorded")
     return 0
 
@@ -128,7 +131,7 @@ class BundleLauncher:
     """One kernel of one module on the first GPU."""
 
     def __init__(self, image: bytes, launch: dict[str, Any]) -> None:
-        self._device, self._given = Device(), launch
+        self._device, self._given = TextureDevice(), launch
         self._module, self._function = c_void_p(), c_void_p()
         self._device._call("cuModuleLoadData", byref(self._module), image)
         self._device._call("cuModuleGetFunction", byref(self._function), self._module, launch["kernel"].encode())
@@ -136,19 +139,28 @@ class BundleLauncher:
 
     def launch(self, arrays: dict[str, Array]) -> dict[str, Array]:
         """Launch on copies of the arrays, and return these as the kernel left them."""
-        call = self._device._call
-        variables = {name: self._variable(x) for x, name in self._given.get("variables", {}).items()}
-        places = {name: self._device._upload(x) for name, x in arrays.items() if name not in variables}
+        call, given = self._device._call, self._given
+        objects = {x["object"][1]: made_object(x["object"], arrays) for x in given["arguments"] if "object" in x}
+        variables = {name: self._variable(x) for x, name in given.get("variables", {}).items()}
+        places = {name: self._device._upload(x) for name, x in arrays.items() if name not in (variables | objects)}
         for name, place in variables.items():
             call("cuMemcpyHtoD_v2", place, arrays[name].ctypes.data, arrays[name].nbytes)
-        values = [_packed(x, places) for x in self._given["arguments"]]
-        pointers = (c_void_p * len(values))(*(ctypes.addressof(x) for x in values))
         after = {name: np.empty(x.shape, x.dtype) for name, x in arrays.items()}
-        call("cuLaunchKernel", self._function, *self._given["grid"], *self._given["block"], self._given["shared"],
-             None, pointers, None)  # fmt: skip
-        call("cuCtxSynchronize")
-        for name, x in after.items():
-            call("cuMemcpyDtoH_v2", x.ctypes.data, (places | variables)[name], x.nbytes)
+        with ExitStack() as stack:
+            made = {name: stack.enter_context(self._device.object(x)) for name, x in objects.items()}
+            handles = {name: handle for name, (handle, _) in made.items()}
+            values = [_packed(x, places, handles) for x in given["arguments"]]
+            pointers = (c_void_p * len(values))(*(ctypes.addressof(x) for x in values))
+            size = *given["grid"], *given["block"], given["shared"]
+            if given.get("cooperative"):
+                call("cuLaunchCooperativeKernel", self._function, *size, None, pointers)
+            else:
+                call("cuLaunchKernel", self._function, *size, None, pointers, None)
+            call("cuCtxSynchronize")
+            for name, (_, array) in made.items():
+                after[name] = self._device.texels(objects[name], array)
+        for name, place in (places | variables).items():
+            call("cuMemcpyDtoH_v2", after[name].ctypes.data, place, after[name].nbytes)
         for place in places.values():
             call("cuMemFree_v2", place)
         return after
@@ -160,10 +172,18 @@ class BundleLauncher:
         return place.value
 
 
-def _packed(argument: dict[str, Any], places: dict[str, int]) -> Any:
+def made_object(described: tuple[str, str, dict[str, Any]], arrays: dict[str, Array]) -> Texture | Surface:
+    """Make the texture or the surface of an argument, on its array."""
+    kind, name, options = described
+    return texture(arrays[name], **options) if kind == "texture" else surface(arrays[name], **options)
+
+
+def _packed(argument: dict[str, Any], places: dict[str, int], handles: dict[str, int]) -> Any:
     raw = bytearray.fromhex(argument["bytes"])
     for offset, name, further in argument["pointers"]:
         raw[offset : offset + 8] = (places[name] + further).to_bytes(8, "little")
+    if "object" in argument:
+        raw[:8] = handles[argument["object"][1]].to_bytes(8, "little")
     return ctypes.create_string_buffer(bytes(raw), len(raw))
 
 
@@ -205,6 +225,8 @@ def emulated(launch: dict[str, Any], arrays: dict[str, Array], module: Module) -
 
 def _argument(argument: dict[str, Any], arrays: dict[str, Array]) -> Any:
     given = bytes.fromhex(argument["bytes"])
+    if "object" in argument:
+        return made_object(argument["object"], arrays)
     if not argument["pointers"]:
         return given
     fields: list[Any] = []

@@ -194,6 +194,61 @@ def test_an_instruction_without_effect_becomes_a_copy(body, made):
     assert opcodes(body)[-1] == made
 
 
+EX2, RCP, DIV = "ex2.approx.ftz.f32", "rcp.approx.ftz.f32", "div.approx.ftz.f32"
+INVERTED = ["neg.f32", EX2]
+"""MUFU.EX2 of the negative operand."""
+
+
+@pytest.mark.parametrize(
+    ("body", "made"),
+    [
+        (f"{EX2} %a, %x; {RCP} %b, %a;", [*INVERTED, "mov.b32"]),
+        (f"{EX2} %a, %x; mov.f32 %c, %a; {RCP} %b, %c;", [*INVERTED, "mov.f32", "mov.b32"]),
+        (f"{EX2} %a, %x; {DIV} %b, %y, %a;", [*INVERTED, "mul.ftz.f32"]),
+        (f"{EX2} %a, %x; {RCP} %c, %a; {RCP} %b, %c;", [EX2, "mov.b32", "mov.b32"]),
+        (f"{EX2} %a, %x; {RCP} %c, %a; {DIV} %b, %y, %c;", [EX2, "mov.b32", "mul.ftz.f32"]),
+        (f"{EX2} %a, %x; {RCP} %c, %a; {RCP} %e, %c; sub.f32 %b, %e, %c;", [*INVERTED, "mov.b32", RCP, "sub.f32"]),
+        (f"{EX2} %a, %x; {RCP} %c, %a; add.f32 %b, %a, %c;", [EX2, RCP, "add.f32"]),
+        (f"{EX2} %a, %x; {RCP} %c, %a; {RCP} %e, %a; sub.f32 %b, %e, %c;", [EX2, RCP, RCP, "sub.f32"]),
+        (f"{EX2} %a, %x; {DIV} %b, %a, %a;", [EX2, DIV]),
+        (f"{EX2} %a, %x; div.full.ftz.f32 %b, %y, %a;", [EX2, "div.full.ftz.f32"]),
+        (f"{EX2} %a, %x; rcp.approx.f32 %b, %a;", [EX2, "rcp.approx.f32"]),
+        (f"ex2.approx.f32 %a, %x; {RCP} %b, %a;", ["ex2.approx.f32", RCP]),
+        (f"{EX2} %a, %x; abs.f32 %c, %a; {RCP} %b, %c;", [*INVERTED, "abs.f32", "mov.b32"]),
+        (f"{EX2} %a, %x; abs.ftz.f32 %c, %a; {RCP} %b, %c;", [EX2, "abs.ftz.f32", RCP]),
+        (f"{EX2} %a, %x; neg.f32 %c, %a; {RCP} %b, %c;", [EX2, "neg.f32", RCP]),
+        (f"mov.f32 %a, %y; @%p1 {EX2} %a, %x; {RCP} %b, %a;", ["mov.f32", EX2, RCP]),
+        (f"lg2.approx.ftz.f32 %a, %x; {EX2} %b, %a;", ["lg2.approx.ftz.f32", EX2]),
+        (f"sqrt.approx.ftz.f32 %a, %x; {RCP} %b, %a;", ["sqrt.approx.ftz.f32", RCP]),
+    ],
+)
+def test_the_reciprocal_of_an_exponential_that_nothing_else_reads_is_the_exponential_of_the_negative(body, made):
+    assert opcodes(body) == made
+
+
+RSQRT = "rsqrt.approx.ftz.f32"
+
+
+@pytest.mark.parametrize(
+    ("body", "made"),
+    [
+        (f"{RCP} %a, %x; {RSQRT} %c, %a; {RCP} %b, %c;", [RCP, RSQRT, RSQRT]),
+        (f"{RCP} %a, %x; {RSQRT} %c, %a; {RCP} %e, %c; sub.f32 %b, %a, %e;", [RCP, RSQRT, RSQRT, "sub.f32"]),
+        (f"{RCP} %a, %x; mov.f32 %e, %a; {RSQRT} %c, %e; {RCP} %b, %c;", [RCP, "mov.f32", RSQRT, RSQRT]),
+        (f"{RCP} %a, %x; {RSQRT} %c, %a; {DIV} %b, %y, %c;", [RCP, RSQRT, RSQRT, "mul.ftz.f32"]),
+        (f"{RCP} %a, %x; {RSQRT} %c, %a; {RCP} %e, %c; {RCP} %b, %e;", [RCP, RSQRT, RSQRT, RCP]),
+        (f"{EX2} %a, %x; {RCP} %c, %a; {RSQRT} %e, %c; {RCP} %b, %e;", [*INVERTED, "mov.b32", RSQRT, RCP]),
+        (f"{RCP} %a, %x; {RSQRT} %c, %a; abs.f32 %e, %c; {RCP} %b, %e;", [RCP, RSQRT, "abs.f32", RCP]),
+        (f"{RCP} %a, %x; abs.f32 %e, %a; {RSQRT} %c, %e; {RCP} %b, %c;", [RCP, "abs.f32", RSQRT, RCP]),
+        (f"{RCP} %a, %x; sqrt.approx.ftz.f32 %c, %a; {RCP} %b, %c;", [RCP, "sqrt.approx.ftz.f32", RCP]),
+        (f"rcp.approx.f32 %a, %x; {RSQRT} %c, %a; {RCP} %b, %c;", ["rcp.approx.f32", RSQRT, RCP]),
+        (f"{RCP} %a, %x; rsqrt.approx.f32 %c, %a; {RCP} %b, %c;", [RCP, "rsqrt.approx.f32", RCP]),
+    ],
+)
+def test_the_reciprocal_of_a_root_of_a_reciprocal_is_the_root(body, made):
+    assert opcodes(body) == made
+
+
 KNOWN = {
     "an integer": ("mov.b32 %r0, 128; cvt.rn.f32.s32 %a, %r0;", OF_128),
     "a half": ("mov.b16 %h0, 0x5800; cvt.f32.f16 %a, %h0;", OF_128),

@@ -34,6 +34,7 @@ from wmma_emu.ptx.program.program import (
     VectorOperand,
 )
 from wmma_emu.ptx.program.propagation import copied_values, is_decided, propagates_constants
+from wmma_emu.ptx.program.reciprocals import removed_reciprocals
 from wmma_emu.ptx.program.rewriting import Rewriting, as_copy, with_opcode
 from wmma_emu.ptx.program.slots import Slots, read_through
 from wmma_emu.ptx.program.unrolling import Evaluate, unroll
@@ -76,6 +77,7 @@ class _Folding(Rewriting):
         self._evaluate, self._contracts = evaluate, contracts
         self._results: dict[tuple[object, ...], Mapping[int, int]] = {}
         self._makers = Producers(program.instructions)
+        self._removed = removed_reciprocals(self._code, self._makers)
         slots = Slots(program)
         self._seen = tuple(self._makers.with_known_pieces(read_through(x, program, slots)) for x in self._code)
         lines: set[int] = set()
@@ -169,15 +171,19 @@ class _Folding(Rewriting):
         value = self._compute(pc, known).get(target.index)
         if value is not None:
             return [as_copy(instruction, Immediate("int", value))]
+        if pc in self._removed.negative:
+            return self._of_the_negative(instruction)
         if is_function(instruction):
             # The reciprocal of a reciprocal is its operand, with .ftz.
+            if pc in self._removed.roots:
+                return [_root_of(instruction, self._removed.roots[pc], target)]
             is_reciprocal = instruction.opcode == FLUSHED_RECIPROCAL
-            original = self._makers.reciprocated(instruction.operands[1]) if is_reciprocal else None
+            original = self._reciprocated(pc, instruction.operands[1]) if is_reciprocal else None
             return None if original is None else [as_copy(instruction, original)]
         if is_folded_early(instruction, known) and not self._is_fresh(pc):
             return None
         if is_quotient(instruction):
-            return self._product(instruction, known)
+            return self._product(pc, known)
         return self._multiplied_by_one(instruction, known) if self._contracts and is_open_product(instruction) else None
 
     def _negated_twice(self, instruction: PtxInstruction) -> Register | None:
@@ -186,12 +192,33 @@ class _Folding(Rewriting):
             return None
         return self._makers.negated(instruction.operands[1], instruction.modifiers[0])
 
-    def _product(self, instruction: PtxInstruction, known: Mapping[int, int]) -> list[PtxInstruction] | None:
+    def _of_the_negative(self, function: PtxInstruction) -> list[PtxInstruction]:
+        """Return a function of the negative of its operand."""
+        negative = self._new_register("f32")
+        ahead = with_opcode(function, "neg", ("f32",), (negative, function.operands[1]))
+        return [ahead, replace(function, operands=(function.operands[0], negative))]
+
+    def _reciprocated(self, pc: int, operand: Operand | None) -> Register | None:
+        """Return the register of which the operand of an instruction contains the reciprocal.
+
+        A replaced reciprocal no longer contains the reciprocal of its operand.
+        """
+        if pc in self._removed.passed:
+            return operand if isinstance(operand, Register) else None
+        is_replaced = id(self._makers.origin(operand)) in self._removed.identities
+        return None if is_replaced else self._makers.reciprocated(operand)
+
+    def _product(self, pc: int, known: Mapping[int, int]) -> list[PtxInstruction] | None:
         """Return a quotient by a known number, or by a reciprocal, as a product."""
+        instruction = self._code[pc]
         target, number, divisor = instruction.operands
         kind, flushes = instruction.modifiers[0], "ftz" in instruction.modifiers
         modifiers = instruction.modifiers[1:]
-        original = self._makers.reciprocated(divisor) if (kind, flushes) == ("approx", True) else None
+        if pc in self._removed.roots:
+            root = self._new_register("f32")
+            product = with_opcode(instruction, "mul", modifiers, (target, number, root))
+            return [_root_of(instruction, self._removed.roots[pc], root), product]
+        original = self._reciprocated(pc, divisor) if (kind, flushes) == ("approx", True) else None
         if original is not None:
             return [with_opcode(instruction, "mul", modifiers, (target, number, original))]
         bits = number_of(divisor, known)
@@ -231,6 +258,10 @@ class _Folding(Rewriting):
         if "ftz" in instruction.modifiers and (made is None or "ftz" not in made.modifiers):
             return with_opcode(instruction, "add", ("rn", "ftz", kind), (target, source, Immediate("f32", _MINUS_ZERO)))
         return as_copy(instruction, source)
+
+
+def _root_of(instruction: PtxInstruction, source: Register, target: Register) -> PtxInstruction:
+    return with_opcode(instruction, "rsqrt", ("approx", "ftz", "f32"), (target, source))
 
 
 _LOGARITHM_OF_0 = ("lg2", 0xFF80_0000)
