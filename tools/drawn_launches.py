@@ -3,7 +3,7 @@
 
     python -m tools.drawn_launches FOLDER BUNDLES [--target sm_90a] [--seconds 3] [--tries 8] [--most 4] [--jobs 2]
 
-FOLDER is that of `tools.refused_kernels`: a folder for each repository, with files `anything.sm_90a.ptx`. The types in
+FOLDER has a folder for each repository, as for `tools.refused_kernels`, with files `anything.sm_90a.ptx`. The types in
 a kernel's mangled name say what its parameters are. Textures and surfaces are drawn as the kernel's instructions fetch
 from them. A launch is kept if it changes an array and the emulator finds nothing wrong in it: every access is within an
 array, nothing is uninitialised, and two orders of the warps give the same results. `tools.launch_bundles` records the
@@ -55,7 +55,7 @@ _BYTES = {"f64": 8, "f32": 4, "f16": 2, "bf16": 2, "i64": 8, "i32": 4, "i16": 2,
 
 
 class DrawnLaunch(NamedTuple):
-    """What a kernel is launched with."""
+    """The arguments and the size of a launch, and its arrays."""
 
     launch: dict[str, Any]
     arrays: dict[str, Array]
