@@ -14,7 +14,7 @@ _SIDES = (64, 32, 128)
 
 
 class DrawnObject(NamedTuple):
-    """The texels of an object, and what `wmma_emu.ptx.texture` or `surface` makes of them."""
+    """The texels of an object, and the options of `wmma_emu.ptx.texture` or `surface`."""
 
     kind: str
     array: NDArray[Any]

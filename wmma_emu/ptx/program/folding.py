@@ -199,7 +199,7 @@ class _Folding(Rewriting):
         return [ahead, replace(function, operands=(function.operands[0], negative))]
 
     def _reciprocated(self, pc: int, operand: Operand | None) -> Register | None:
-        """Return the register of which the operand of an instruction contains the reciprocal.
+        """Return the register whose reciprocal the operand of an instruction contains.
 
         A replaced reciprocal no longer contains the reciprocal of its operand.
         """

@@ -4,7 +4,7 @@
 * ``rcp(ex2(x))``, if nothing else reads the exponential, becomes one instruction, ``MUFU.EX2 d, -x``.
 * ``rcp(rsqrt(rcp(x)))`` becomes ``rsqrt(x)``.
 
-Both need ``.approx.ftz.f32`` everywhere, and the last reciprocal may be that of ``div.approx.ftz.f32``:
+Every instruction is ``.approx.ftz.f32``, and the last reciprocal may be part of ``div.approx.ftz.f32``:
 ``docs/decisions/0024-constants-that-ptxas-knows.md``.
 """
 
@@ -32,7 +32,7 @@ class RemovedReciprocals(NamedTuple):
         Reciprocals and quotients that read such a value instead of its reciprocal. The reciprocal of a reciprocal of an
         exponential is the exponential itself, so that not every exponential is negative.
     roots : mapping of int to Register
-        Reciprocals and quotients of which the reciprocal is the ``rsqrt`` of a register.
+        Reciprocals and quotients whose reciprocal is the ``rsqrt`` of a register.
     identities : frozenset of int
         The ``id`` of each instruction of ``passed`` and ``roots``: none contains the reciprocal of its operand.
     """
@@ -65,7 +65,7 @@ def removed_reciprocals(code: _Code, makers: Producers) -> RemovedReciprocals:
 
 
 def _exponentials(code: _Code, makers: Producers) -> tuple[set[int], set[int]]:
-    """Return the exponentials of negative operands, and the reciprocals that read exponentials in place of these."""
+    """Return the exponentials of negative operands, and the reciprocals that read the results unchanged."""
     readers = readers_of(code, needed(code))
     negative: set[int] = set()
     passed: set[int] = set()
