@@ -16,6 +16,11 @@ _LONG = 64
 
 _MOST_PAIRS = 1 << 20
 
+_MANY = 1 << 16
+
+_COLUMNS = ("_before", "_first", "_length", "_short", "_latest", "_block", "_several")
+"""The arrays with an element, or a column, for each run."""
+
 STRENGTHS = range(SYSTEM + 1)
 
 _Heads = NDArray[np.int64]
@@ -64,10 +69,8 @@ class AccessChains:
 
     @property
     def bytes(self) -> int:
-        """Bytes of host memory in use."""
-        columns = self._before, self._first, self._length, self._short, self._several
-        of_a_run = sum(x.itemsize for x in columns) + len(STRENGTHS) * (self._latest.itemsize + self._block.itemsize)
-        return self._values.itemsize * self.count + of_a_run * self._runs
+        """Bytes of host memory, with those reserved for further accesses."""
+        return self._values.nbytes + sum(getattr(self, name).nbytes for name in _COLUMNS)
 
     def append(self, heads: _Heads, group: NDArray[np.int64], new: DecodedAccesses) -> _Heads:
         """Append accesses to chains and return the new heads; ``group`` counts the chains, and is sorted."""
@@ -104,10 +107,10 @@ class AccessChains:
 
     def _reserve(self, count: int, runs: int) -> None:
         if count > len(self._values):
-            self._values = _longer(self._values, max(2 * len(self._values), count))
+            self._values = _longer(self._values, max(_grown(len(self._values)), count))
         if runs > len(self._before):
-            size = max(2 * len(self._before), runs)
-            for name in ("_before", "_first", "_length", "_short", "_latest", "_block", "_several"):
+            size = max(_grown(len(self._before)), runs)
+            for name in _COLUMNS:
                 setattr(self, name, _longer(getattr(self, name), size))
 
     def recode(self, recoded: Callable[[Array], Array]) -> None:
@@ -182,6 +185,11 @@ class AccessChains:
                 begin = end
             left = before > 0
             which, at = which[left], before[left]
+
+
+def _grown(size: int) -> int:
+    """Return the size after `size`: twice as large, or a quarter larger where memory for twice as many would count."""
+    return 2 * size if size < _MANY else size + size // 4
 
 
 def _longer(old: Array, size: int) -> Array:

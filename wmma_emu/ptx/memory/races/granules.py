@@ -114,7 +114,7 @@ class Granules:
     @property
     def bytes(self) -> int:
         """Upper limit on the bytes of host memory in use: from the first position that was written to, to the last."""
-        return max(0, self._end - self._begin) * self.flat.dtype.itemsize // self.size
+        return max(0, self._end - self._begin) * self.flat.dtype.itemsize // self.size + self._marks.nbytes
 
     def extend(self, positions: NDArray[np.int64], size: int) -> None:
         """Extend the range of positions in use."""

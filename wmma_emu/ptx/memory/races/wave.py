@@ -22,7 +22,7 @@ from wmma_emu.ptx.threads import Active, Array, Threads
 
 _COMMON = ("global", "shared")
 
-_OFTEN = 16
+_OFTEN = 8
 """Accesses to global memory after which the memory in use is counted again."""
 
 
