@@ -35,7 +35,7 @@ class Epilogue:
     result: Format
     alpha: int | None
     beta: int | None
-    c: PanelOperand | None
+    c: "_Addend | None"
     bias: Bits | None
     form: Form = "fma_accumulator"
 
@@ -58,7 +58,8 @@ class Epilogue:
         rows = max(_BLOCK // columns, 1)
         for start in range(0, len(flat), rows):
             here = slice(start, start + rows)
-            d[here] = self._block(flat[here], None if addend is None else addend[here], bias)
+            c = None if self.c is None or addend is None else self.c.converted(addend[here])
+            d[here] = self._block(flat[here], c, bias)
         return d.reshape(accumulators.shape)
 
     def _block(self, accumulators: Bits, c: Bits | None, bias: Bits | None) -> Bits:
@@ -129,8 +130,9 @@ class _Addend(PanelOperand):
         self._own, self._compute = _addend_format(array, "C", compute, result), compute
         super().__init__(array, self._own, "C")
 
-    def bits(self, index: tuple[slice, ...], run: object = None, step: int = 1) -> Bits:
-        return converted(super().bits(index), self._own, self._compute)
+    def converted(self, bits: Bits) -> Bits:
+        """Convert a block of C to the epilogue's format; the temporaries of a panel would be large."""
+        return converted(bits, self._own, self._compute)
 
 
 def _compute_format(product: DotProduct, result: Format) -> Format:

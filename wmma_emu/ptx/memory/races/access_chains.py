@@ -70,7 +70,8 @@ class AccessChains:
     @property
     def bytes(self) -> int:
         """Bytes of host memory, with those reserved for further accesses."""
-        return self._values.nbytes + sum(getattr(self, name).nbytes for name in _COLUMNS)
+        columns: list[Array] = [self._values, *(getattr(self, name) for name in _COLUMNS)]
+        return sum(x.nbytes for x in columns)
 
     def append(self, heads: _Heads, group: NDArray[np.int64], new: DecodedAccesses) -> _Heads:
         """Append accesses to chains and return the new heads; ``group`` counts the chains, and is sorted."""
