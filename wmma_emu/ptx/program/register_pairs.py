@@ -5,7 +5,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from wmma_emu.ptx.program.program import (
-    Immediate, KernelProgram, Operand, PtxInstruction, Register, Symbol, VectorOperand,
+    Immediate,
+    KernelProgram,
+    Operand,
+    PtxInstruction,
+    Register,
+    Symbol,
+    VectorOperand,
 )  # fmt: skip
 from wmma_emu.ptx.program.rewriting import with_instructions, with_opcode
 
