@@ -2,8 +2,8 @@
 """The tools that run other projects' suites, on synthetic checkouts."""
 
 import argparse
-import shutil
 import json
+import shutil
 
 import numpy as np
 import pytest
