@@ -14,7 +14,7 @@ from wmma_emu.ptx.threads import Active, Array
 _QUIET, _AGAIN = 2048, 4096
 """The number of basic blocks in sequence that only read memory until the state is kept, and until it is kept again.
 
-It is kept after a basic block that polls, as it is compared: else a loop of two basic blocks is never in the same place.
+It is kept after a basic block that polls, as it is compared: else a loop of two is never in the same place.
 """
 
 _READING = {"ld", "ldu", "bra", "fence", "membar"}
