@@ -38,7 +38,7 @@ COMPLETE, UNDEFINED, REFUSED, ILLEGAL, OLD, NO_CODE, FAULT = (
 _MOST_REASONS = 3
 
 _DECLARED = ("is not defined in this PTX source", "which is a function without a body")
-"""What refusals of calls and of addresses say of functions that the text only declares."""
+"""The words of refusals of calls, and of addresses, for functions that the text only declares."""
 
 _OLDEST = "sm_90"
 """The chip that runs the code for chips before Volta."""
