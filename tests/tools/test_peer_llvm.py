@@ -51,8 +51,9 @@ def test_a_function_is_compiled_because_a_kernel_calls_it():
     assert (row.outcome, row.reason.partition(":")[0]) == (REFUSED, "frob")
 
 
-def test_a_function_that_is_only_declared_is_not_a_refusal():
-    text = HEAD + ".extern .func f();\n.visible .entry k() { call.uni f; ret; }"
+@pytest.mark.parametrize("body", ["call.uni f;", "p: .callprototype _ (); mov.b64 %rd1, f; call %rd1, p;"])
+def test_a_function_that_is_only_declared_is_not_a_refusal(body):
+    text = f"{HEAD}.extern .func f();\n.visible .entry k() {{ .reg .b64 %rd1; {body} ret; }}"
     assert row_of("k", text, None).outcome == UNDEFINED
 
 

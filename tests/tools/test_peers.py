@@ -3,6 +3,7 @@
 
 import argparse
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -202,3 +203,17 @@ def test_a_sample_is_as_complete_as_its_worst_source(tmp_path):
     row = cuda_samples.row_of(sample, given)
     assert row.outcome == "refused"
     assert row.reason.startswith("frob.s32: ")
+
+
+@pytest.mark.thorough
+@pytest.mark.skipif(shutil.which("nvcc") is None, reason="needs nvcc")
+def test_a_kernel_that_only_host_code_and_itself_instantiate_is_compiled(tmp_path):
+    source = tmp_path / "again.cu"
+    source.write_text(
+        "template <int N> __global__ void again(int *x) { if (*x > N) again<N><<<1, 1>>>(x); }\n"
+        "void host(int *x) { const int n = 3; again<n><<<1, 1>>>(x); }\n"
+    )
+    text = cuda_samples.ptx_of(source, [], "sm_90")
+    outcome, reason = cuda_samples.judged(text, "sm_90")
+    assert outcome == "refused"
+    assert "kernels cannot be launched from kernels" in reason

@@ -58,6 +58,8 @@ _ARGUMENTS: dict[str, Callable[[], list[Any]]] = {
     "test_assert/|test_assume/": lambda: [np.int32(50)],
     "transitiveclosure": lambda: [np.zeros(64 * 64, np.uint32), np.int32(0)],
     "barrierconditional": lambda: [np.int32(0)],
+    "basic_assignment_fail": lambda: [_f(), np.uint32(1024), np.uint32(3)],  # which assigns a null pointer
+    "funcptr_to_ptr_add": lambda: [_f(), None, np.uint32(1024), np.int32(0)],
     "atomics/pointer_add": lambda: [np.int32(3)],
     "memset/null_dst": lambda: [np.zeros(4096, np.uint32)],
     "localarrayaccess": list,
@@ -70,6 +72,7 @@ _BODIES = {
     r"__device__ int bar\(void\);": "__device__ int bar(void) { return 1; }",
     r"^#define mem(cpy|set)\(.*__builtin.*$": "",  # clang's own names
     r"^(char \*buffer;|s x;|int gB = 200;)": r"__device__ \1",  # variables of the host
+    r"__requires\((\w+) == (multiply|divide)ByTwo\b.*\);": r"\1 = \2ByTwo;",  # the host has no address of a function
 }
 """Replacements of source that only GPUVerify's compiler accepts."""
 

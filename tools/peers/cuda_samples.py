@@ -60,16 +60,19 @@ def ptx_of(source: Path, include: Sequence[Path], arch: str) -> str:
         If neither compiles: the message is about the whole source.
     """
     text = _text(source)
+    linked = {"options": ("-rdc=true",), "compiler": "nvcc"}
     try:
-        return Module.from_cuda(text, arch, include=include, name=source.name).text
+        module = Module.from_cuda(text, arch, include=include, name=source.name)
     except CompilationError as error:
         # Launches from kernels are linked later; other host code may lack its headers.
-        linked = "separate compilation" in str(error)
-        choice = {"options": ("-rdc=true",), "compiler": "nvcc"} if linked else {"compiler": "device part"}
+        choice = linked if "separate compilation" in str(error) else {"compiler": "device part"}
         try:
             return Module.from_cuda(text, arch, include=include, name=source.name, **choice).text
         except CompilationError:
             raise error from None
+    if not module and "__global__" in text:  # a template that the device part alone does not instantiate
+        return Module.from_cuda(text, arch, include=include, name=source.name, **linked).text
+    return module.text
 
 
 def judged(text: str, arch: str) -> tuple[str, str]:

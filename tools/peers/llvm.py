@@ -37,7 +37,8 @@ COMPLETE, UNDEFINED, REFUSED, ILLEGAL, OLD, NO_CODE, FAULT = (
 
 _MOST_REASONS = 3
 
-_DECLARED = "is not defined in this PTX source"
+_DECLARED = ("is not defined in this PTX source", "which is a function without a body")
+"""The words of refusals of calls, and of addresses, for functions that the text only declares."""
 
 _OLDEST = "sm_90"
 """The chip that runs the code for chips before Volta."""
@@ -123,7 +124,7 @@ _FAMILY = re.compile(r"(?:cp|tcgen05|tensormap|clusterlaunchcontrol)(?:\.[a-z_]+
 def _shorter(reason: str) -> str:
     """Return the first clause, with a name for all registers, variables and functions."""
     reason = re.sub(r"%\w+", "%r", reason.split("; ")[0])
-    reason = re.sub(r"(function |recursion: |variables up to |of the function )[\w$]+", r"\1...", reason)
+    reason = re.sub(r"(the function |recursion: |variables up to |of the function )[\w$]+", r"\1...", reason)
     return re.sub(r"\d{4,}", "N", reason)[:160]
 
 
@@ -135,7 +136,7 @@ def row_of(name: str, text: str, ptxas: str | None) -> Row:
         everything = dict.fromkeys(refusals_of(text))
     except Exception as error:
         return Row(name, FAULT, f"{type(error).__name__}: {error}")
-    refusals = [x for x in everything if _DECLARED not in x]
+    refusals = [x for x in everything if not any(y in x for y in _DECLARED)]
     if not refusals:
         return Row(name, UNDEFINED if everything else COMPLETE)
     reason = "; ".join(refusals[:_MOST_REASONS]) + (" ..." if len(refusals) > _MOST_REASONS else "")

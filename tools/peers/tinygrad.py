@@ -26,6 +26,9 @@ LEFT_OUT = ("test_multitensor.py",)
 ENVIRONMENT = {"DEV": "MOCK+CUDA:PTX", "FORWARD_ONLY": "1"}
 """As in the job ``testnvidia`` of its workflow."""
 
+TEST_SECONDS = {"TEST_TIMEOUT": "3600"}
+"""Its `conftest.py` ends the process of a test after 300 seconds, which are few for an emulator that checks."""
+
 PROJECT = Path(__file__).parents[2]
 
 
@@ -62,7 +65,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         results = given.keep or Path(folder) / "results.jsonl"
         results.unlink(missing_ok=True)
         paths = os.pathsep.join(map(str, (given.checkout.resolve(), PROJECT)))
-        environment = os.environ | ENVIRONMENT | {
+        environment = TEST_SECONDS | os.environ | ENVIRONMENT | {
             "PYTHONPATH": paths, "CACHEDB": str(Path(folder) / "cache.db"),
             "WMMA_EMU_RESULTS": str(results.resolve()), "WMMA_EMU_SECONDS": str(given.seconds),
         }  # fmt: skip

@@ -12,7 +12,10 @@ from wmma_emu.ptx.steps.values import VALUE_STEPS
 from wmma_emu.ptx.threads import Active, Array
 
 _QUIET, _AGAIN = 2048, 4096
-"""The number of basic blocks in sequence that only read memory until the state is kept, and until it is kept again."""
+"""The number of basic blocks in sequence that only read memory until the state is kept, and until it is kept again.
+
+It is kept after a basic block that polls, as it is compared: else a loop of two is never in the same place.
+"""
 
 _READING = {"ld", "ldu", "bra", "fence", "membar"}
 
@@ -33,7 +36,7 @@ class EndlessWaits:
 
     def __init__(self, state: State, scheduler: Scheduler, reading: frozenset[int], polling: frozenset[int]) -> None:
         self._state, self._scheduler, self._reading, self._polling = state, scheduler, reading, polling
-        self._quiet = 0
+        self._quiet, self._kept_at = 0, 0
         self._kept: tuple[NDArray[np.int32], NDArray[np.int8], list[Array | None]] | None = None
         self._moved = np.zeros(0, np.bool_)
 
@@ -45,13 +48,17 @@ class EndlessWaits:
         self._quiet += 1
         if self._quiet < _QUIET:
             return False
-        if self._kept is None or self._quiet % _AGAIN == 0:
+        polls = pc in self._polling
+        if polls and (self._kept is None or self._quiet - self._kept_at >= _AGAIN):
             self._keep()
             return False
+        if self._kept is None:
+            return False
         self._moved |= self._state.live if active is None else active
-        return pc in self._polling and self._is_same()
+        return polls and self._is_same()
 
     def _keep(self) -> None:
+        self._kept_at = self._quiet
         self._kept = *self._positions(), list(self._state.values)
         self._moved = np.zeros(self._state.shape, np.bool_)
 

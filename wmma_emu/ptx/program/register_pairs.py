@@ -4,7 +4,15 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from wmma_emu.ptx.program.program import KernelProgram, Operand, PtxInstruction, Register, VectorOperand
+from wmma_emu.ptx.program.program import (
+    Immediate,
+    KernelProgram,
+    Operand,
+    PtxInstruction,
+    Register,
+    Symbol,
+    VectorOperand,
+)  # fmt: skip
 from wmma_emu.ptx.program.rewriting import with_instructions, with_opcode
 
 _WIDE = "b128"
@@ -58,7 +66,12 @@ def _by_halves(instruction: PtxInstruction, pairs: dict[int, Pair]) -> Sequence[
 
 
 def _halves(operand: Operand | None, pairs: dict[int, Pair]) -> tuple[Operand | None, ...]:
-    """Return the two 64-bit parts of an operand of ``mov.b128``: vectors have two elements of 64 bits or four of 32."""
+    """Return the two 64-bit parts of an operand of ``mov.b128``: vectors have two elements of 64 bits or four of 32.
+
+    ptxas 13.0 accepts an integer or an address of 64 bits, too, and its machine code clears the upper half.
+    """
+    if isinstance(operand, Symbol) or (isinstance(operand, Immediate) and operand.kind == "int"):
+        return operand, Immediate("int", 0)
     if isinstance(operand, Register):
         return pairs.get(operand.index, ())
     if isinstance(operand, VectorOperand):

@@ -6,6 +6,7 @@ _LIBRARIES = (
     ("cudaCGGetIntrinsicHandle", "the driver defines it (cudadevrt, cooperative groups of several devices)"),
     ("cudaCG", "cudadevrt (cooperative groups) defines it; the emulator has %envreg1 and %envreg2 instead"),
     ("cuda", "cudadevrt defines it, for launches from kernels, which the emulator does not have"),
+    ("__cudaCDP", "cudadevrt defines it, for launches from kernels, which the emulator does not have"),
     ("cnp", "cudadevrt defines it, for launches from kernels, which the emulator does not have"),
     ("curand", "the headers of cuRAND define it: #include <curand_kernel.h>"),
     ("nvshmem", "the device library of NVSHMEM defines it"),

@@ -17,7 +17,7 @@ from wmma_emu.ptx.steps.video import REFUSED_OF_VIDEO, VIDEO_ENTRIES, VIDEO_WORD
 
 REFUSED = {
     "b128": "mov.b128 moves a register of .b128, or a vector of two .b64 or four .b32, to a register of .b128 or to "
-    "such a vector",
+    "such a vector, or an integer or address of 64 bits to a register of .b128",
 }
 """The modifiers without an entry, and the reason."""
 
