@@ -171,7 +171,7 @@ def test_fields_of_bases_unions_and_bit_fields_have_the_offsets_of_ctypes():
     (lambda x: Struct(bytes(16), pointers={-8: x}), ArgumentValueError, "a multiple of 8 from 0 to 8"),
     (lambda x: Struct(bytes(4), pointers={0: x}), ArgumentValueError, "not possible in so few bytes"),
     (lambda x: Struct(bytes(16), pointers={8.5: x}), ArgumentValueError, "the offset 8.5"),
-    (lambda x: Struct(bytes(16), pointers={0: 5}), ArgumentError, "points to 5; it can point to a NumPy array"),
+    (lambda x: Struct(bytes(16), pointers={0: 5}), ArgumentError, "is 5; it can be a NumPy array"),
     (lambda x: Struct(bytes(16), pointers=[x]), ArgumentError, "not a mapping from fields"),
     (lambda x: Struct(Params(), pointers={"a.data": x, 16: x}), ArgumentValueError, "overlap, at 16 and 16"),
     (lambda x: Struct("text"), ArgumentError, "field 0 of a struct is 'text'; fields are arrays"),

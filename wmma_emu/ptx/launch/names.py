@@ -57,11 +57,14 @@ def find(
         raise UnknownNameError(no_kernel(where, notes))
     shown = [plain_name(name) or name for name in names]
     listed = ", ".join(shown[:10]) + (f" and {len(shown) - 10} more" if len(shown) > 10 else "")
-    called = str(wanted).split("<")[0]
-    name = re.compile(rf"\b{re.escape(called)}\b")
-    unmade = "".join(f"; {x}" for x in notes if x.startswith("not instantiated") and name.search(x))
+    unmade = "".join(f"; {x}" for x in notes if isinstance(wanted, str) and _says_not_instantiated(x, wanted))
     hint = question(nearest(wanted, shown, cutoff=0.5), f"it has {listed}")
     raise UnknownNameError(f"{where} has no kernel {shorten(wanted)}{hint}{unmade}")
+
+
+def _says_not_instantiated(note: str, wanted: str) -> bool:
+    name = re.escape(wanted.split("<")[0])
+    return note.startswith("not instantiated") and re.search(rf"\b{name}\b", note) is not None
 
 
 def no_kernel(where: str, notes: Iterable[str]) -> str:

@@ -3,6 +3,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from numbers import Real
 from os import PathLike
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
@@ -38,6 +39,9 @@ _LEAST = {
     "schedules": 1, "max_steps": 1, "max_bytes": 1, "stack_bytes": 0, "heap_bytes": 0, "schedule": 0, "keep_bytes": 0,
 }  # fmt: skip
 """The least value of each option that is an integer."""
+
+_MOST_SCHEDULES = 1 << 16
+"""The largest number of orders of a launch; each is a run with its own limits."""
 
 
 class ConfiguredKernel(Protocol):
@@ -169,7 +173,7 @@ class LaunchOptions:
         object.__setattr__(self, "silence", silences_of(self.silence))
         object.__setattr__(self, "baseline", _baseline_of(self.baseline))
         object.__setattr__(self, "reachable", reachable_arrays(self.reachable))
-        if self.addresses not in ADDRESSES:
+        if not isinstance(self.addresses, str) or self.addresses not in ADDRESSES:
             raise OptionError(f"addresses={shorten(self.addresses)} is not one of {' and '.join(map(repr, ADDRESSES))}")
         if self.reachable and not self.is_at_host_addresses:
             raise OptionError(
@@ -183,12 +187,12 @@ class LaunchOptions:
                 continue
             if number is None or number < least:
                 raise OptionError(f"{name} must be an integer of at least {least}, not {shorten(value)}")
+            object.__setattr__(self, name, number)
+        if self.schedules > _MOST_SCHEDULES:
+            raise OptionError(f"schedules={shorten(self.schedules)} is more than {_MOST_SCHEDULES}, the most of a launch")
         require_fill(self.fill)
-        seconds = self.max_seconds
-        if seconds is not None and (
-            isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds > 0
-        ):
-            raise OptionError(f"max_seconds={shorten(seconds)} is not a positive number; None means no limit")
+        if not is_time_limit(self.max_seconds):
+            raise OptionError(f"max_seconds={shorten(self.max_seconds)} is not a positive number; None means no limit")
 
     def but(self, changes: Mapping[str, Any]) -> "LaunchOptions":
         """Return the options with some of them changed, for one launch.
@@ -237,6 +241,17 @@ class LaunchOptions:
         """The seed of each run."""
         first = 0 if self.schedule is None else self.schedule
         return [self.schedule, *range(first + 1, first + self.schedules)]
+
+
+def is_time_limit(given: object) -> bool:
+    """Return whether a value is legal as ``max_seconds``.
+
+    Examples
+    --------
+    >>> is_time_limit(2), is_time_limit(0.5), is_time_limit(None), is_time_limit(-1), is_time_limit(True)
+    (True, True, True, False, False)
+    """
+    return given is None or (isinstance(given, Real) and not isinstance(given, bool) and bool(given > 0))
 
 
 def unknown_options(given: Iterable[str]) -> list[str]:

@@ -2,6 +2,7 @@
 """Limits of a launch: steps, seconds, bytes."""
 
 import math
+import sys
 import time
 from collections.abc import Callable
 from typing import NamedTuple
@@ -68,7 +69,7 @@ class Deadline:
         self.limits = limits
         self._clock = _clock if clock is None else clock
         self._start = self._clock() - spent
-        self._end = math.inf if limits.seconds is None else self._start + limits.seconds
+        self._end = math.inf if limits.seconds is None else self._start + min(limits.seconds, sys.float_info.max)
         self.steps = 0
 
     @property
