@@ -379,7 +379,7 @@ def test_raw_bytes_and_arrays_without_elements_can_be_reachable():
 
 def test_the_memory_of_reachable_arrays_counts_towards_the_limit():
     x = numbers(1 << 12)
-    with pytest.raises(LaunchLimitError, match="the arrays of the launch"):
+    with pytest.raises(LaunchLimitError, match="the launch, with its arrays,"):
         add_one([x], max_bytes=1 << 13)
 
 

@@ -238,7 +238,7 @@ def test_a_register_saturates_to_the_integers_of_a_texel():
         (np.zeros(4, np.uint8), {"filter": "linear"}, OptionError, "read as floats, not uint8"),
         (np.zeros(4, np.uint32), {"read": "normalised"}, OptionError, "integers of 8 and 16 bits, not uint32"),
         (np.zeros(4, np.uint8), {"address": "repeat"}, OptionError, "is not one of 'clamp', 'border', 'wrap'"),
-        (np.zeros((4, 4), np.uint8), {"address": ("clamp",)}, OptionError, "names 1 address modes; the texture has 2"),
+        (np.zeros((4, 4), np.uint8), {"address": ("clamp",)}, OptionError, "names 1 address mode; the texture has 2"),
         (np.zeros(4, np.float32), {"linear": True, "filter": "linear"}, OptionError, "neither filtered nor normalised"),
         (np.zeros((4, 4), np.uint8), {"linear": True}, ArgumentValueError, "arrays of one dimension"),
     ],
