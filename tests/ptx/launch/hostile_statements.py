@@ -9,7 +9,7 @@ import numpy as np
 
 import wmma_emu as we
 
-__all__ = ["STATEMENTS", "Damaged", "damaged_statements"]
+__all__ = ["STATEMENTS", "Damaged", "damaged"]
 
 _REGISTERS = """.reg .pred %p<4>; .reg .b16 %h<4>; .reg .b32 %r<12>; .reg .f32 %f<12>; .reg .b64 %d<12>; .reg .f64 %g<4>;
 .reg .b128 %q<4>; .reg .b64 %x;"""
@@ -129,15 +129,14 @@ class Damaged(NamedTuple):
         return module["k"][1, 32](x, texture, surface)
 
 
-def damaged_statements(seed: int, each: int) -> Iterator[Damaged]:
-    """Draw ``each`` damages of every statement."""
-    for number, statement in enumerate(STATEMENTS):
-        rng = random.Random(f"{seed}/{number}")
-        yield Damaged("none", statement, "sm_100a")
-        for _ in range(each):
-            how = rng.choice(list(_DAMAGES))
-            done = _DAMAGES[how](rng, statement)
-            yield Damaged(how, done, rng.choice(_CHIPS) if how == "chip" else "sm_100a")
+def damaged(statement: str, count: int) -> Iterator[Damaged]:
+    """Yield a statement as it is, and draw damages of it; equal statements have equal damages."""
+    yield Damaged("no damage", statement, "sm_100a")
+    rng = random.Random(statement)
+    for _ in range(count):
+        how = rng.choice(list(_DAMAGES))
+        done = _DAMAGES[how](rng, statement)
+        yield Damaged(how, done, rng.choice(_CHIPS) if how == "another chip" else "sm_100a")
 
 
 def _parts(statement: str) -> tuple[str, list[str]]:
@@ -212,6 +211,6 @@ _DAMAGES = {
     "a word less": _no_word,
     "a guard": lambda rng, x: rng.choice(_GUARDS) + x,
     "a letter": _token,
-    "chip": lambda rng, x: x,
+    "another chip": lambda rng, x: x,
     "twice": lambda rng, x: x + x,
 }

@@ -13,7 +13,7 @@ from wmma_emu.ptx.program.operand_kinds import describe
 from wmma_emu.ptx.program.program import Operand, PairOperand, PtxInstruction, Register, VectorOperand
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.collectives import note
-from wmma_emu.ptx.steps.lane_operand_rules import require_target
+from wmma_emu.ptx.steps.lane_operand_rules import require_source, require_target
 from wmma_emu.ptx.steps.lane_operations import Active, Array, BoundStep, CompileContext, MachineStep, Step
 from wmma_emu.ptx.steps.object_operands import ObjectPlace, has_geometry, layer_words, objects_of, place_of
 from wmma_emu.ptx.textures.fetches import Fetched, filtered_texels, gathered, indexed, layer_of, sampled
@@ -45,9 +45,20 @@ def _tex(instruction: PtxInstruction, context: CompileContext) -> BoundStep:
         more = "offsets and depth comparisons are not modelled: CUDA C++ has no function for them"
         raise refusal(instruction, f"expects {expected} operands, not {len(instruction.operands)}; {more}")
     place = place_of(instruction, instruction.operands[1], kinds[1])
+    for operand in instruction.operands[2:]:
+        _require_level(instruction, operand, kinds[1])
     fetch = partial(_fetched, instruction, place, kinds[1])
     is_exact = kinds[1] != "f32" or place.geometry.axes < 3
     return BoundStep(_step(instruction, place, kinds[0], fetch), None if is_exact else IF_FILTERED)
+
+
+def _require_level(instruction: PtxInstruction, operand: Operand | None, kind: str) -> None:
+    """Check the type of a level of detail, or of the derivatives along x or y."""
+    if isinstance(operand, VectorOperand) != ("grad" in instruction.modifiers):
+        what = "the derivatives in a vector" if "grad" in instruction.modifiers else "the level of detail, a number"
+        raise refusal(instruction, f"expects {what}, not {describe(operand)}")
+    for x in operand.elements if isinstance(operand, VectorOperand) else (operand,):
+        require_source(instruction, x, kind)
 
 
 def _tld4(instruction: PtxInstruction, context: CompileContext) -> BoundStep:
