@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Kernels that use a number as what it is not: a pointer, a handle, a function, a size, a mask; and links that collide."""
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -33,7 +34,7 @@ _BEFORE = """.version 8.6
     .param .b64 a, b, c; .param .b32 s, t;
     P: .callprototype (.param .b32 _) _ (.param .b32 _);
     W: .callprototype (.param .b64 _) _ (.param .b64 _);
-    T: .branchtargets L, M;
+
     ld.param.u64 %d0, [x]; ld.param.u64 %d1, [n]; cvt.u32.u64 %r1, %d1; st.global.u32 [%d0], 7;
 """
 
@@ -69,7 +70,7 @@ BODIES = {
     "stores": "st.local.u32 [%d1], %r1; st.shared.u32 [%d1], %r1; st.u32 [%d1], %r1;",
     "atomics": "atom.add.u32 %r2, [%d1], 1; atom.shared.cas.b32 %r2, [%d1], 1, 2; red.global.add.u32 [%d1], 1;",
     "addresses of spaces": "cvta.to.shared.u64 %d3, %d1; cvta.local.u64 %d4, %d1; ld.u32 %r2, [%d4]; isspacep.param %p1, %d1;",
-    "a branch": "brx.idx %r1, T; M: exit;",
+    "a branch": "T: .branchtargets L, M; brx.idx %r1, T; M: exit;",
     "a copy": "mov.u32 %r2, tile; cp.async.ca.shared.global [%r2], [%d0], 4, %r1; cp.async.wait_all;",
     "an mbarrier": "mbarrier.init.shared.b64 [tile], %r1; mbarrier.arrive.shared.b64 %d3, [tile];",
     "bits": "bfe.u32 %r3, %r1, %r1, %r1; bfind.u64 %r4, %d1; fns.b32 %r2, %r1, %r1, %r1; shf.l.wrap.b32 %r5, %r1, %r1, %r1;",
@@ -78,10 +79,14 @@ BODIES = {
 """What a kernel does with a number: %d1, and its lower half %r1."""
 
 
+@cache
+def _module(body: str) -> we.ptx.Module:
+    return we.ptx.Module(f"{_BEFORE}{body}\nL: ret;\n}}\n", findings="report", max_steps=5000, max_seconds=20)
+
+
 def run(body: str, number: int, x: np.ndarray, **options: Any) -> Any:
     """Run a kernel with a body on a number."""
-    module = we.ptx.Module(f"{_BEFORE}{body}\nL: ret;\n}}\n", findings="report", max_steps=5000, max_seconds=20)
-    return module["k"][1, 32](x, number, **options)
+    return _module(body)["k"][1, 32](x, number, **options)
 
 
 DECLARATIONS = (

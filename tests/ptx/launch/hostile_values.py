@@ -6,6 +6,7 @@ import decimal
 import fractions
 import math
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any, NamedTuple
 
 import ml_dtypes
@@ -76,7 +77,7 @@ def _arrays() -> Iterator[Any]:
     yield from (image, image.T, image[:, ::2], image[::-1], np.zeros(()), np.zeros(0), np.zeros((2, 2, 2, 2), np.uint8))
     dtypes = ("u4", ">u4", "?", "c16", "g", "O", "U1", "S3", "M8[s]", "m8[s]", "V16", ml_dtypes.bfloat16, ml_dtypes.int4)
     yield from (np.zeros(4, x) for x in dtypes)
-    yield from (np.ma.zeros(4), np.matrix([[1, 2]]), np.broadcast_to(np.zeros(1, np.float32), (4,)))
+    yield from (np.ma.zeros(4), np.broadcast_to(np.zeros(1, np.float32), (4,)))
     yield np.frombuffer(bytes(64), np.uint8)[1:17].view(np.float32)
     yield np.rec.array([(1, 2)], dtype=[("a", "i4"), ("b", "f4")])
     for fields in ([("n", "u8"), ("p", "u8")], [("o", "O"), ("n", "u8")], [("n", ">u8"), ("p", "u8")]):
@@ -99,15 +100,16 @@ def _words() -> Iterator[Any]:
 def _objects() -> Iterator[Any]:
     texture, surface = we.ptx.texture(np.zeros(4, np.float32)), we.ptx.surface(np.zeros((4, 4), np.uint8))
     yield from (None, (), [], {}, set(), [1], (1, 2, 3), {1: 2}, {"x": None}, ..., NotImplemented, object(), int, range(3))
-    yield from (_Unprintable(), _Incomparable(), _Undecided(), _Failing(), iter([]), memoryview(bytes(16)), lambda x: x)
+    yield from (_Unprintable(), _Incomparable(), _Undecided(), _Failing(), iter([]), memoryview(bytes(16)), lambda *given: 0)
     yield from (_Line(), _Line(1, 1234), _Swapped(), _Bits(), _Object(), _Either(), (ctypes.c_int * 4)())
     yield from (texture, surface, [texture, 1], {"p": texture}, we.ptx.raw(np.zeros(4)), we.ptx.Struct())
-    yield from (we.ptx.Struct(np.int32(3)), we.ptx.Struct(np.zeros(4), np.uint64(1)), we.ptx.Module(_TEXT))
+    yield from (we.ptx.Struct(np.int32(3)), we.ptx.Struct(np.zeros(4), np.uint64(1)), _module())
 
 
-def values() -> list[Any]:
+@cache
+def values() -> tuple[Any, ...]:
     """Return the values: numbers, words, arrays, objects."""
-    return [*_numbers(), *_words(), *_arrays(), *_objects()]
+    return (*_numbers(), *_words(), *_arrays(), *_objects())
 
 
 class Place(NamedTuple):
@@ -120,9 +122,13 @@ class Place(NamedTuple):
     words: tuple[str, ...]
 
 
+@cache
+def _module() -> we.ptx.Module:
+    return we.ptx.Module(_TEXT, findings="report", max_steps=1000, max_seconds=20)
+
+
 def _launch(kernel: str, *arguments: Any, grid: Any = 1, block: Any = 1, shared: Any = 0, **options: Any) -> object:
-    module = we.ptx.Module(_TEXT, findings="report", max_steps=1000, max_seconds=20)
-    return module[kernel][grid, block, shared](*arguments, **options)
+    return _module()[kernel][grid, block, shared](*arguments, **options)
 
 
 def _struct(x: Any, *fields: Any, pointers: Any = None) -> object:
@@ -138,7 +144,8 @@ def _key(value: Any, x: Any) -> object:
 
 
 def _option(name: str) -> Place:
-    return Place(lambda value, x: _launch("one", x, **{name: value}), (name,))
+    words = (name, "is not a valid rule") if name == "findings" else (name,)
+    return Place(lambda value, x: _launch("one", x, **{name: value}), words)
 
 
 def _texture(name: str, array: Any, **options: Any) -> Place:
@@ -177,7 +184,7 @@ PLACES = {
     "a key of pointers": Place(_key, ("pointer", "has no field")),
     "raw": Place(lambda value, x: _launch("pointer", x, we.ptx.raw(value)), ("raw", "the array")),
     "a linked module": Place(
-        lambda value, x: we.ptx.Module(_TEXT).link(value), ("linked", "is defined in", "'.version'")
+        lambda value, x: _module().link(value), ("linked", "is defined in", "'.version'")
     ),
     "the grid of a cooperative launch": Place(
         lambda value, x: _launch("grid", x, grid=value, cooperative=True), ("grid", "block")
@@ -190,7 +197,7 @@ PLACES = {
     ),
     "the shape of an empty array": Place(lambda value, x: we.ptx.empty(value, np.uint8), ("shape",)),
     "the dtype of an empty array": Place(lambda value, x: we.ptx.empty(4, value), ("dtype", "plain bytes")),
-    "a variable": Place(lambda value, x: we.ptx.Module(_TEXT).variable(value), ("no variable",)),
-    "a kernel's name": Place(lambda value, x: we.ptx.Module(_TEXT)[value], ("no kernel",)),
+    "a variable": Place(lambda value, x: _module().variable(value), ("no variable",)),
+    "a kernel's name": Place(lambda value, x: _module()[value], ("no kernel",)),
     "contraction": Place(lambda value, x: we.ptx.Module(_TEXT, contraction=value), ("contraction",)),
 }  # fmt: skip

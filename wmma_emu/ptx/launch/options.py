@@ -3,9 +3,10 @@
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from numbers import Real
 from os import PathLike
 from typing import Any, NamedTuple, Protocol, TypeAlias
+
+import numpy as np
 
 from wmma_emu.errors import CallError, OptionError, shorten
 from wmma_emu.formats.arrays import integer_of
@@ -251,7 +252,8 @@ def is_time_limit(given: object) -> bool:
     >>> is_time_limit(2), is_time_limit(0.5), is_time_limit(None), is_time_limit(-1), is_time_limit(True)
     (True, True, True, False, False)
     """
-    return given is None or (isinstance(given, Real) and not isinstance(given, bool) and bool(given > 0))
+    is_number = isinstance(given, float | np.floating) or integer_of(given) is not None
+    return given is None or (is_number and bool(given > 0))  # type: ignore[operator]
 
 
 def unknown_options(given: Iterable[str]) -> list[str]:

@@ -46,18 +46,22 @@ def _tex(instruction: PtxInstruction, context: CompileContext) -> BoundStep:
         raise refusal(instruction, f"expects {expected} operands, not {len(instruction.operands)}; {more}")
     place = place_of(instruction, instruction.operands[1], kinds[1])
     for operand in instruction.operands[2:]:
-        _require_level(instruction, operand, kinds[1])
+        _require_level(instruction, operand, kinds[1], place.geometry.axes)
     fetch = partial(_fetched, instruction, place, kinds[1])
     is_exact = kinds[1] != "f32" or place.geometry.axes < 3
     return BoundStep(_step(instruction, place, kinds[0], fetch), None if is_exact else IF_FILTERED)
 
 
-def _require_level(instruction: PtxInstruction, operand: Operand | None, kind: str) -> None:
-    """Check the type of a level of detail, or of the derivatives along x or y."""
-    if isinstance(operand, VectorOperand) != ("grad" in instruction.modifiers):
-        what = "the derivatives in a vector" if "grad" in instruction.modifiers else "the level of detail, a number"
-        raise refusal(instruction, f"expects {what}, not {describe(operand)}")
-    for x in operand.elements if isinstance(operand, VectorOperand) else (operand,):
+def _require_level(instruction: PtxInstruction, operand: Operand | None, kind: str, axes: int) -> None:
+    """Check a level of detail, or the derivatives of all coordinates along x or y, as an assembler does."""
+    given = operand.elements if isinstance(operand, VectorOperand) else (operand,)
+    if "level" in instruction.modifiers:
+        count, what = 1, "a level of detail"
+    else:
+        count, what = {3: 4}.get(axes, axes), "the derivatives in a vector"
+    if len(given) != count or (what[0] == "t" and not isinstance(operand, VectorOperand)):
+        raise refusal(instruction, f"expects {what}, {count} of type .{kind}, not {describe(operand)}")
+    for x in given:
         require_source(instruction, x, kind)
 
 
