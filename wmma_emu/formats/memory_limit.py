@@ -42,6 +42,6 @@ def require_memory(shape: tuple[int, ...], item_bytes: int, what: str) -> None:
     needed, available = prod(shape) * item_bytes, memory_of_machine()
     if needed > available:
         raise MemoryLimitError(
-            f"{what} of shape {shorten(shape)} takes {shorten(-(-needed // _GIB))} GiB, and this machine has {available / _GIB:.3g} GiB "
-            "of memory: process it in parts"
+            f"{what} of shape {shorten(shape)} takes {shorten(-(-needed // _GIB))} GiB, and this machine has "
+            f"{available / _GIB:.3g} GiB of memory: process it in parts"
         )

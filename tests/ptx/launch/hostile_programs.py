@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Kernels that use a number as what it is not: a pointer, a handle, a function, a size, a mask; and links that collide."""
+"""Kernels that use a number as what it is not, such as a pointer, a handle or a function, and links that collide."""
 
 from functools import cache
 from typing import Any
@@ -11,7 +11,8 @@ import wmma_emu as we
 __all__ = ["BODIES", "DECLARATIONS", "NUMBERS", "USES", "link", "run"]
 
 NUMBERS = (
-    0, 1, 3, 8, 16, 31, 32, 33, 1023, 1024, 1025, 2**16, 2**31 - 1, 2**32 - 1, 2**32, 2**47, 2**63 - 1, 2**63, 2**64 - 8, 2**64 - 1,
+    0, 1, 3, 8, 16, 31, 32, 33, 1023, 1024, 1025, 2**16, 2**31 - 1, 2**32 - 1, 2**32, 2**47, 2**63 - 1, 2**63,
+    2**64 - 8, 2**64 - 1,
 )  # fmt: skip
 
 _BEFORE = """.version 8.6
@@ -52,7 +53,7 @@ BODIES = {
     "stackrestore": "stackrestore.u64 %d1; alloca.u64 %d3, 16; st.local.u32 [%d3], 1;",
     "printf of a number": "mov.u64 %d4, l; cvta.local.u64 %d4, %d4; st.param.b64 [a], %d1; st.param.b64 [b], %d4; "
     "call (s), vprintf, (a, b);",
-    "printf with values nowhere": "mov.u64 %d4, table; st.param.b64 [a], %d4; st.param.b64 [b], %d1; "
+    "printf with values at a number": "mov.u64 %d4, table; st.param.b64 [a], %d4; st.param.b64 [b], %d1; "
     "call (s), vprintf, (a, b);",
     "assert": "st.param.b64 [a], %d1; st.param.b32 [s], 3; call __assertfail, (a, a, s, a, a);",
     "a texture": "tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [%d1, {%r1}];",
@@ -69,11 +70,13 @@ BODIES = {
     "loads of other spaces": "ld.const.u32 %r2, [%d1]; ld.param.u32 %r2, [%d1]; ld.shared.u32 %r2, [%d1];",
     "stores": "st.local.u32 [%d1], %r1; st.shared.u32 [%d1], %r1; st.u32 [%d1], %r1;",
     "atomics": "atom.add.u32 %r2, [%d1], 1; atom.shared.cas.b32 %r2, [%d1], 1, 2; red.global.add.u32 [%d1], 1;",
-    "addresses of spaces": "cvta.to.shared.u64 %d3, %d1; cvta.local.u64 %d4, %d1; ld.u32 %r2, [%d4]; isspacep.param %p1, %d1;",
+    "addresses of spaces": "cvta.to.shared.u64 %d3, %d1; cvta.local.u64 %d4, %d1; ld.u32 %r2, [%d4]; "
+    "isspacep.param %p1, %d1;",
     "a branch": "T: .branchtargets L, M; brx.idx %r1, T; M: exit;",
     "a copy": "mov.u32 %r2, tile; cp.async.ca.shared.global [%r2], [%d0], 4, %r1; cp.async.wait_all;",
     "an mbarrier": "mbarrier.init.shared.b64 [tile], %r1; mbarrier.arrive.shared.b64 %d3, [tile];",
-    "bits": "bfe.u32 %r3, %r1, %r1, %r1; bfind.u64 %r4, %d1; fns.b32 %r2, %r1, %r1, %r1; shf.l.wrap.b32 %r5, %r1, %r1, %r1;",
+    "bits": "bfe.u32 %r3, %r1, %r1, %r1; bfind.u64 %r4, %d1; fns.b32 %r2, %r1, %r1, %r1; "
+    "shf.l.wrap.b32 %r5, %r1, %r1, %r1;",
     "the end": "brkpt; trap; exit;",
 }  # fmt: skip
 """What a kernel does with a number: %d1, and its lower half %r1."""
@@ -93,12 +96,15 @@ DECLARATIONS = (
     ".visible .func f { ret; }", ".func f { ret; }", ".weak .func f { ret; }", ".extern .func f;",
     ".visible .func (.param .b32 r) f(.param .b64 a) { st.param.b32 [r], 1; ret; }",
     ".extern .func (.param .b32 r) f(.param .b32 a);", ".visible .global .b32 f;", ".extern .global .b32 f;",
-    ".weak .global .b32 f = 3;", ".common .global .b32 f;", ".extern .global .b8 f[16];", ".visible .const .b32 f[2] = {1, 2};",
-    ".extern .shared .b8 f[];", ".visible .entry f() { ret; }", ".extern .entry f();", ".weak .entry f(.param .u64 a) { ret; }",
+    ".weak .global .b32 f = 3;", ".common .global .b32 f;", ".extern .global .b8 f[16];",
+    ".visible .const .b32 f[2] = {1, 2};",
+    ".extern .shared .b8 f[];", ".visible .entry f() { ret; }", ".extern .entry f();",
+    ".weak .entry f(.param .u64 a) { ret; }",
     ".visible .global .u64 g[1] = {f};", ".alias f, h;", ".visible .func h { ret; }", ".global .texref f;", "f: ret;",
-    ".visible .func f", "}", ".version 9.9 .target sm_90", ".func h { call f; ret; }", ".address_size 32", "", "\0", "/*",
+    ".visible .func f", "}",
+    ".version 9.9 .target sm_90", ".func h { call f; ret; }", ".address_size 32", "", "\0", "/*",
 )  # fmt: skip
-"""Declarations of the name f, and texts that are none."""
+"""Declarations of the name f, and strings that are not declarations."""
 
 USES = ("", "call f;", "st.param.b32 [s], 1; call (t), f, (s);", "mov.u64 %x, f;", "ld.global.u32 %r, [f];", "call h;")
 """What a kernel does with the name f."""

@@ -11,13 +11,14 @@ import wmma_emu as we
 
 __all__ = ["STATEMENTS", "Damaged", "damaged"]
 
-_REGISTERS = """.reg .pred %p<4>; .reg .b16 %h<4>; .reg .b32 %r<12>; .reg .f32 %f<12>; .reg .b64 %d<12>; .reg .f64 %g<4>;
-.reg .b128 %q<4>; .reg .b64 %x;"""
+_REGISTERS = """.reg .pred %p<4>; .reg .b16 %h<4>; .reg .b32 %r<12>; .reg .f32 %f<12>; .reg .b64 %d<12>;
+.reg .f64 %g<4>; .reg .b128 %q<4>; .reg .b64 %x;"""
 
 _BEFORE = """.func (.param .b32 r) twice(.param .b32 a) { .reg .b32 %r; ld.param.b32 %r, [a]; shl.b32 %r, %r, 1;
 st.param.b32 [r], %r; ret; }
 .func (.param .b32 r) again(.param .b32 a) { .reg .b32 %r; .reg .pred %p; .param .b32 s, t; ld.param.b32 %r, [a];
-setp.eq.u32 %p, %r, 0; @%p bra L; sub.u32 %r, %r, 1; st.param.b32 [s], %r; call (t), again, (s); L: st.param.b32 [r], %r; ret; }
+setp.eq.u32 %p, %r, 0; @%p bra L; sub.u32 %r, %r, 1; st.param.b32 [s], %r; call (t), again, (s);
+L: st.param.b32 [r], %r; ret; }
 .extern .func (.param .b64 r) malloc(.param .b64 n);
 .extern .func free(.param .b64 p);
 .extern .func (.param .b32 r) vprintf(.param .b64 format, .param .b64 values);
@@ -96,12 +97,16 @@ st.bulk.weak.shared::cta [%r1], %d2, 0;
 """.strip().splitlines()
 """Statements of the newer features, as an assembler accepts them."""
 
-_OPERANDS = """%r1 %h1 %f2 %d3 %p1 %q1 %g1 %nothing _ 0 -1 1.5 0f7FC00000 0dFFF0000000000000 99999999999999999999999 v table
-twice again [%x] [%r1] [v+1] [0] [%x+-1] [%x+99999999999] [%q1] {%r1,%r2} {%d1} {} {%f1,%f2,%f3} {%r1,{%r2}} !%p1 -%f1 %tid.x
-%clock64 L WARP_SZ %r1|%p1 (1<<70) 1?2:3 [%d5,{%r1}] "words" v[1] %r1.x %envreg99 k""".split()
-_WORDS = """f32 f32x2 f16 bf16 b128 u128 v8 v16 v0 s8x4 e2m1x4 rn rz sat ftz NaN abs sync aligned 1d 3d cube a2d 2dms global
-shared param local const mmio relaxed volatile clamp zero noftz b32 u64 b1024 unified L2::evict_first scaled::n2::ue8m0 wide uni
-x y exch f64 pred""".split()
+_OPERANDS = """
+%r1 %h1 %f2 %d3 %p1 %q1 %g1 %nothing _ 0 -1 1.5 0f7FC00000 0dFFF0000000000000 99999999999999999999999 v table
+twice again [%x] [%r1] [v+1] [0] [%x+-1] [%x+99999999999] [%q1] {%r1,%r2} {%d1} {} {%f1,%f2,%f3} {%r1,{%r2}}
+!%p1 -%f1 %tid.x %clock64 L WARP_SZ %r1|%p1 (1<<70) 1?2:3 [%d5,{%r1}] "words" v[1] %r1.x %envreg99 k
+""".split()
+_WORDS = """
+f32 f32x2 f16 bf16 b128 u128 v8 v16 v0 s8x4 e2m1x4 rn rz sat ftz NaN abs sync aligned 1d 3d cube a2d 2dms global
+shared param local const mmio relaxed volatile clamp zero noftz b32 u64 b1024 unified L2::evict_first
+scaled::n2::ue8m0 wide uni x y exch f64 pred
+""".split()
 _GUARDS = ("@%p1 ", "@!%p1 ", "@%r1 ", "@%p9 ", "@ ", "@%q1 ", "@!%f1 ", "@%p1 @%p2 ", "@1 ", "@%x ")
 _CHIPS = ("sm_100a", "sm_120a", "sm_90", "sm_75")
 
@@ -117,15 +122,17 @@ class Damaged(NamedTuple):
     def text(self) -> str:
         """The PTX."""
         return (
-            f".version 9.0\n.target {self.chip}\n.address_size 64\n{_BEFORE}\n.visible .entry k(.param .u64 x, .param .u64 t, "
-            f".param .u64 s) {{\n{_REGISTERS}\nld.param.u64 %x, [x]; ld.param.u64 %d5, [t]; ld.param.u64 %d6, [s];\n"
+            f".version 9.0\n.target {self.chip}\n.address_size 64\n{_BEFORE}\n"
+            f".visible .entry k(.param .u64 x, .param .u64 t, .param .u64 s) {{\n{_REGISTERS}\n"
+            "ld.param.u64 %x, [x]; ld.param.u64 %d5, [t]; ld.param.u64 %d6, [s];\n"
             f"st.global.u32 [%x], 7;\n{self.statement}\nL: ret;\n}}\n"
         )
 
     def launch(self, x: np.ndarray) -> object:
         """Run it on an array, a texture and a surface."""
         texture, surface = we.ptx.texture(np.zeros((4, 4), np.float32)), we.ptx.surface(np.zeros((4, 4), np.uint32))
-        module = we.ptx.Module(self.text, arch=self.chip, findings="report", max_steps=3000, max_seconds=10, stack_bytes=512)
+        limits = {"max_steps": 3000, "max_seconds": 10, "stack_bytes": 512}
+        module = we.ptx.Module(self.text, arch=self.chip, findings="report", **limits)
         return module["k"][1, 32](x, texture, surface)
 
 
@@ -199,7 +206,11 @@ def _no_word(rng: random.Random, statement: str) -> str:
 
 def _token(rng: random.Random, statement: str) -> str:
     at = rng.randrange(len(statement))
-    return statement[:at] + rng.choice([*"%[]{}(),;.@_0-\"\0\n\x1b", "é", "//", "/*", ""]) + statement[at + rng.randrange(3) :]
+    return (
+        statement[:at]
+        + rng.choice([*'%[]{}(),;.@_0-"\0\n\x1b', "é", "//", "/*", ""])
+        + statement[at + rng.randrange(3) :]
+    )
 
 
 _DAMAGES = {

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Thousands of uses that do not fit, of what kernels and launches can do: accepted, or refused in words.
+"""Thousands of uses that do not fit, of what kernels and launches can do: accepted, or refused with a message.
 
-Each use is one value at one place, one damage of one statement, one number that a kernel misuses, or one pair of sources
-that are linked. A refusal is an error of this package that says what was given, and leaves the arrays unchanged.
+Each use is one value in one slot, one damage of one statement, one number that a kernel misuses, or one pair of
+sources that are linked. A refusal is an error of this package that says what was given, and leaves the arrays as they
+were.
 """
 
 import warnings
@@ -14,7 +15,7 @@ import pytest
 
 from tests.ptx.launch.hostile_programs import BODIES, DECLARATIONS, NUMBERS, USES, link, run
 from tests.ptx.launch.hostile_statements import STATEMENTS, damaged
-from tests.ptx.launch.hostile_values import PLACES, values
+from tests.ptx.launch.hostile_values import SLOTS, values
 from wmma_emu import errors
 from wmma_emu.errors import WmmaEmuError, shorten
 
@@ -26,7 +27,7 @@ BUILT_IN = (ValueError, TypeError, RuntimeError, MemoryError, KeyError)
 
 
 def fault_of(use: Callable[[Any], object], *words: str) -> str:
-    """Return how a use ends badly, "" if it is accepted or refused in words; ``words`` are what a message may quote."""
+    """Return how a use ends badly, "" if it is accepted or refused well; a message has to quote one of the ``words``."""
     x = np.zeros(64, np.uint32)
     try:
         with warnings.catch_warnings():
@@ -53,13 +54,13 @@ def assert_none(faults: dict[str, str]) -> None:
 
 
 @pytest.mark.sweep(keep=1 / 8)
-@pytest.mark.parametrize("place", PLACES)
-def test_any_value_is_accepted_or_refused(place):
-    use, words = PLACES[place]
+@pytest.mark.parametrize("slot", SLOTS)
+def test_any_value_is_accepted_or_refused(slot):
+    use, words = SLOTS[slot]
     faults = {}
     for i, value in enumerate(values()):
         shown = shorten(value)
-        faults[f"{place}: value {i}, {shown}"] = fault_of(lambda x, value=value: use(value, x), *words, shown)
+        faults[f"{slot}: value {i}, {shown}"] = fault_of(lambda x, value=value: use(value, x), *words, shown)
     assert_none(faults)
 
 
@@ -68,7 +69,7 @@ def test_any_value_is_accepted_or_refused(place):
 def test_a_damaged_statement_runs_or_is_refused(statement):
     faults = {}
     for one in damaged(statement, DAMAGES):
-        quoted = ("line 19", "line 20", "end of the source", "synchronises its grid")
+        quoted = ("line 2", "end of the source", "synchronises its grid")  # the statement is in line 20
         faults[f"{one.how}, {one.chip}: {one.statement!r}"] = fault_of(one.launch, *quoted)
     assert_none(faults)
 

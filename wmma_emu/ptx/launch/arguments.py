@@ -192,7 +192,8 @@ def _read(target: TypedParameter, value: Any, label: str) -> "bytes | NDArray[An
 def _pointer(target: TypedParameter, value: NDArray[Any] | Raw, label: str) -> NDArray[Any] | Raw:
     if not target.may_point or not target.reaches_arrays:
         array = value.array if isinstance(value, Raw) else value
-        raise ArgumentError(f"{label} is {target.legal()}, not an array ({shown_array(array)})")
+        made = "; an object of it is wmma_emu.ptx.texture(x) or wmma_emu.ptx.surface(x)" if target.may_be_handle else ""
+        raise ArgumentError(f"{label} is {target.legal()}, not an array ({shown_array(array)}){made}")
     if isinstance(value, np.ndarray):
         require_readable(value, label)
         if target.source is not None:

@@ -6,24 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from wmma_emu.errors import UnknownNameError, shorten
-from wmma_emu.ptx.cpp.demangle import demangle
+from wmma_emu.ptx.cpp.demangle import demangle, plain_name
 from wmma_emu.ptx.cpp.tree import shown as shown_node
 from wmma_emu.ptx.launch.source_types import familiar_name
 from wmma_emu.suggestions import nearest, question
-
-
-def plain_name(mangled: str) -> str | None:
-    """Return a function's name with its namespaces, without parameters and template arguments.
-
-    Return None for a name that is not mangled (``extern "C"``), or is mangled in an unsupported way.
-
-    Examples
-    --------
-    >>> plain_name("_Z9tile_gemmPK6__halfS1_Pf"), plain_name("_ZN2my5scaleILi64EfEEvPT0_"), plain_name("scale")
-    ('tile_gemm', 'my::scale', None)
-    """
-    found = demangle(mangled)
-    return None if found is None else found.plain_name
 
 
 def find(

@@ -190,7 +190,8 @@ class LaunchOptions:
                 raise OptionError(f"{name} must be an integer of at least {least}, not {shorten(value)}")
             object.__setattr__(self, name, number)
         if self.schedules > _MOST_SCHEDULES:
-            raise OptionError(f"schedules={shorten(self.schedules)} is more than {_MOST_SCHEDULES}, the most of a launch")
+            given = shorten(self.schedules)
+            raise OptionError(f"schedules={given} is more than {_MOST_SCHEDULES}, the most of a launch")
         require_fill(self.fill)
         if not is_time_limit(self.max_seconds):
             raise OptionError(f"max_seconds={shorten(self.max_seconds)} is not a positive number; None means no limit")

@@ -95,7 +95,7 @@ def outside_of_heap(heap: GlobalMemory, address: int, size: int, write: bool) ->
     if heap.device_heap is not None and heap.device_heap.owns(address):
         return f"{verb(write)} ", where, ": ", outside_of_blocks(heap.device_heap, address, size)
     if (handle := heap.objects.get(address - address % HANDLE_STEP)) is not None:
-        return f"{verb(write)} ", where, f": the handle of {handle.object}, which is not an address; {_ACCESSED_BY_HANDLE}"
+        return f"{verb(write)} ", where, f": the handle of {handle.object}, not an address; {_TAKE_HANDLES}"
     if address >> WINDOW_BITS == CODE >> WINDOW_BITS:
         return f"{verb(write)} ", where, ": an address of code, which can be called, but neither read nor written"
     allocations = _allocations(heap)
@@ -116,7 +116,7 @@ def outside_of_heap(heap: GlobalMemory, address: int, size: int, write: bool) ->
     return f"{verb(write)} ", where, ": ", _missed(address, size, lo, hi), Name("global", name), extent, missing
 
 
-_ACCESSED_BY_HANDLE = "tex, tld4, suld and sust take handles"
+_TAKE_HANDLES = "tex, tld4, suld and sust take handles"
 
 _NEAR = 1 << 12
 """The distance in bytes from an array up to which an access out of bounds is likely to be meant for this array."""

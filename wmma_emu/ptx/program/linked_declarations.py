@@ -16,7 +16,7 @@ _SHARED = frozenset(("visible", "extern", "weak", "common"))
 
 
 class _Declared(NamedTuple):
-    """What a name is, the bytes that it needs, if they are known, and where it is declared."""
+    """The kind of a name, the bytes that it needs, if they are known, and the line of its declaration."""
 
     kind: str
     sizes: str
@@ -46,7 +46,8 @@ def require_compatible(sources: Sequence[tuple[str, str]]) -> None:
     known: dict[str, _Declared] = {}
     for source, text in sources:
         tree = parse(text)
-        for node in (*tree.functions, *tree.variables):
+        nodes: list[FunctionText | VariableText] = [*tree.functions, *tree.variables]
+        for node in nodes:
             is_kernel = isinstance(node, FunctionText) and node.is_kernel
             if not is_kernel and _SHARED.isdisjoint(node.attributes):
                 continue
