@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Values that do not fit, and the slots in which the newer features take a value: options, textures, structs, arrays."""
+"""Values that do not fit, and the slots in which newer features take a value: options, textures, structs, arrays."""
 
 import ctypes
 import decimal

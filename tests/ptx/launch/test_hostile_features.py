@@ -27,7 +27,7 @@ BUILT_IN = (ValueError, TypeError, RuntimeError, MemoryError, KeyError)
 
 
 def fault_of(use: Callable[[Any], object], *words: str) -> str:
-    """Return how a use ends badly, "" if it is accepted or refused well; a message has to quote one of the ``words``."""
+    """Return how a use ends badly, "" if it does not; the message of a refusal has to quote one of the ``words``."""
     x = np.zeros(64, np.uint32)
     try:
         with warnings.catch_warnings():
