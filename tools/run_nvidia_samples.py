@@ -28,7 +28,7 @@ from tools.sample_launches import DrawnArguments, SampleLaunch, Source
 from wmma_emu.errors import CompilationError, WmmaEmuError
 from wmma_emu.instructions import DEFAULT_ARCH
 from wmma_emu.ptx import Finding, Kernel, Module, Report, Struct
-from wmma_emu.ptx.launch.names import plain_name
+from wmma_emu.ptx.cpp.demangle import plain_name
 
 SOURCES = nvidia_samples.SOURCES | cute_tutorials.SOURCES
 LAUNCHES = nvidia_samples.LAUNCHES + cute_tutorials.LAUNCHES

@@ -5,7 +5,7 @@ import os
 from functools import cache
 from math import prod
 
-from wmma_emu.errors import MemoryLimitError
+from wmma_emu.errors import MemoryLimitError, shorten
 
 _GIB = 1 << 30
 _UNKNOWN = 1 << 47
@@ -42,6 +42,6 @@ def require_memory(shape: tuple[int, ...], item_bytes: int, what: str) -> None:
     needed, available = prod(shape) * item_bytes, memory_of_machine()
     if needed > available:
         raise MemoryLimitError(
-            f"{what} of shape {shape} takes {-(-needed // _GIB)} GiB, and this machine has {available / _GIB:.3g} GiB "
-            "of memory: process it in parts"
+            f"{what} of shape {shorten(shape)} takes {shorten(-(-needed // _GIB))} GiB, and this machine has "
+            f"{available / _GIB:.3g} GiB of memory: process it in parts"
         )

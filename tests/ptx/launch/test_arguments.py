@@ -79,7 +79,7 @@ def test_a_value_becomes_the_bytes_that_its_parameter_has(declaration, value, ex
     (".u64 p", np.zeros(3, ">f4"), "with swapped bytes"),
     (".u64 p", np.zeros((4, 4))[:, ::2], "a view that is not contiguous"),
     (".align 8 .b8 p[16]", bytes(15), "a struct of 16 bytes.* has 15 bytes"),
-    (".align 8 .b8 p[16]", 3, "a struct of 16 bytes: bytes, a NumPy scalar or a wmma_emu.ptx.Struct"),
+    (".align 8 .b8 p[16]", 3, "a struct of 16 bytes: bytes, a NumPy record, a ctypes.Structure or a wmma_emu"),
     (".align 8 .b8 p[16]", Struct(np.int32(1)), "has 4 bytes"),
     (".u32 p", b"abc", "has 3 bytes"),
 ])  # fmt: skip

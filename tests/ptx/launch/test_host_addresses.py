@@ -359,9 +359,9 @@ def test_an_array_that_is_less_aligned_than_promised_is_refused():
     ({"reachable": numbers(3)}, OptionError, r"not a list of arrays, nor a dict .* reachable=\[x\]"),
     ({"reachable": {0: numbers(3)}}, OptionError, "the name of an array is a str"),
     ({"reachable": [[1, 2]]}, ArgumentError, r"reachable\[0\] is \[1, 2\] of type list, but only NumPy arrays"),
-    ({"reachable": {"w": np.array([None])}}, ArgumentError, "w is an array of Python objects"),
-    ({"reachable": {"w": np.zeros((4, 4))[:, 1:]}}, ArgumentValueError, r"w is a view that is not contiguous.*\.raw"),
-    ({"reachable": {"w": np.array(["a"])}}, ArgumentError, "w is an array of text"),
+    ({"reachable": {"w": np.array([None])}}, ArgumentError, r"reachable\['w'\] is an array of Python objects"),
+    ({"reachable": {"w": np.zeros((4, 4))[:, 1:]}}, ArgumentValueError, r"'w'\] is a view that is not .*\.raw"),
+    ({"reachable": {"w": np.array(["a"])}}, ArgumentError, r"reachable\['w'\] is an array of text"),
 ])  # fmt: skip
 def test_wrong_options_are_refused_and_change_nothing(options, error, said):
     x = numbers(32)
@@ -379,7 +379,7 @@ def test_raw_bytes_and_arrays_without_elements_can_be_reachable():
 
 def test_the_memory_of_reachable_arrays_counts_towards_the_limit():
     x = numbers(1 << 12)
-    with pytest.raises(LaunchLimitError, match="the arrays of the launch"):
+    with pytest.raises(LaunchLimitError, match="the launch, with its arrays,"):
         add_one([x], max_bytes=1 << 13)
 
 

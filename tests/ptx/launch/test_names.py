@@ -4,7 +4,8 @@
 import pytest
 
 from wmma_emu.errors import UnsupportedInstructionError
-from wmma_emu.ptx.launch.names import find, plain_name
+from wmma_emu.ptx.cpp.demangle import plain_name
+from wmma_emu.ptx.launch.names import find
 
 
 @pytest.mark.parametrize(("mangled", "plain"), [

@@ -162,6 +162,21 @@ def test_fields_of_bases_unions_and_bit_fields_have_the_offsets_of_ctypes():
     assert [i for i in range(0, made.nbytes, 8) if made.pack(lambda array: 7)[i] == 7] == [0, 24, 40]
 
 
+class Swapped(ctypes.BigEndianStructure):
+    _fields_ = [("n", ctypes.c_int)]
+
+
+class Owner(ctypes.Structure):
+    _fields_ = [("o", ctypes.py_object)]
+
+
+def test_a_pointer_of_a_struct_may_be_the_handle_of_a_texture():
+    texture = we.ptx.texture(np.zeros(4, np.float32))
+    made = Struct(bytes(16), pointers={8: texture})
+    assert made.pack(lambda value: value.handle) == bytes(8) + texture.handle.to_bytes(8, "little")
+    assert made.pointed == (("offset 8", texture),)
+
+
 @pytest.mark.parametrize(("make", "error", "said"), [
     (lambda x: Struct(Params(), pointers={"a.date": x}), we.errors.UnknownNameError, r"no field 'a\.date'.*a\.data"),
     (lambda x: Struct(Params(), pointers={"size.m": x}), ArgumentValueError, "has 4 bytes; a pointer has 8"),
@@ -171,10 +186,16 @@ def test_fields_of_bases_unions_and_bit_fields_have_the_offsets_of_ctypes():
     (lambda x: Struct(bytes(16), pointers={-8: x}), ArgumentValueError, "a multiple of 8 from 0 to 8"),
     (lambda x: Struct(bytes(4), pointers={0: x}), ArgumentValueError, "not possible in so few bytes"),
     (lambda x: Struct(bytes(16), pointers={8.5: x}), ArgumentValueError, "the offset 8.5"),
-    (lambda x: Struct(bytes(16), pointers={0: 5}), ArgumentError, "points to 5; it can point to a NumPy array"),
+    (lambda x: Struct(bytes(16), pointers={0: 5}), ArgumentError, "is 5; it can be a NumPy array"),
     (lambda x: Struct(bytes(16), pointers=[x]), ArgumentError, "not a mapping from fields"),
     (lambda x: Struct(Params(), pointers={"a.data": x, 16: x}), ArgumentValueError, "overlap, at 16 and 16"),
     (lambda x: Struct("text"), ArgumentError, "field 0 of a struct is 'text'; fields are arrays"),
+    (lambda x: Struct(np.longdouble(1)), ArgumentError, "field 0 of a struct contains .* long double.* np.float64"),
+    (lambda x: Struct(x, np.datetime64("2020")), ArgumentError, "field 1 of a struct contains .* a date or a time"),
+    (lambda x: Struct(np.zeros((), "O,i8")[()]), ArgumentError, "contains a Python object, which kernels cannot read"),
+    (lambda x: Struct(np.zeros((), ">i8,i8")[()]), ArgumentError, "contains a value of >i8, with swapped bytes"),
+    (lambda x: Struct(Swapped()), ArgumentError, "the field n of a struct has swapped bytes"),
+    (lambda x: Struct(Owner()), ArgumentError, "the field o of a struct is a Python object"),
 ])  # fmt: skip
 def test_a_wrong_pointer_is_refused_with_the_legal_ones(make, error, said):
     with pytest.raises(error, match=said):

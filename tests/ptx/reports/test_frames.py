@@ -25,6 +25,9 @@ TOOLCHAIN = [
     "sm_32_intrinsics.hpp",
     "device_atomic_functions.hpp",
     "mma.h",
+    "/home/me/project/__nv_nvrtc_builtin_header.h",
+    "texture_indirect_functions.h",
+    "surface_indirect_functions.h",
 ]
 OWN = [
     "/home/me/gemm.cu",

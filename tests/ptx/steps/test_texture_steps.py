@@ -236,6 +236,13 @@ def test_queries_return_the_sizes():
         ("tld4.r.3d.v4.f32.f32 {%f1,%f2,%f3,%f4}, [%rd1, {%f1,%f2,%f3,%f3}];", "textures of two axes"),
         ("txq.filter_mode.b32 %r1, [%rd1];", "no document of CUDA defines"),
         ("tex.2d.v4.u32.u32 {%r1,%r2,%r3,%r4}, [%rd1, {%r1,%r2}];", "modifiers that do not exist"),
+        ("tex.level.2d.v4.f32.f32 {%f1,%f2,%f3,%f4}, [%rd1, {%f1,%f2}], [%rd1];", "expects a register or a number"),
+        ("tex.level.2d.v4.f32.f32 {%f1,%f2,%f3,%f4}, [%rd1, {%f1,%f2}], {%f1,%f2};", "a level of detail, 1 of type"),
+        ("tex.level.2d.v4.f32.f32 {%f1,%f2,%f3,%f4}, [%rd1, {%f1,%f2}], %rd1;", "64 bits; expected .f32"),
+        ("tex.grad.2d.v4.f32.f32 {%f1,%f2,%f3,%f4}, [%rd1, {%f1,%f2}], {%f1}, {%f2};", "derivatives in a vector, 2 of"),
+        ("txq.width.global.b32 %r1, [%rd1];", "modifiers that do not exist"),
+        ("txq.width %r1, [%rd1];", "lacks a modifier"),
+        ("suq.width.b32 %r1, [%rd1, {%r1}];", "an object without coordinates"),
     ],
 )
 def test_what_is_not_modelled_is_refused_with_its_reason(line, why):

@@ -238,9 +238,14 @@ def test_a_register_saturates_to_the_integers_of_a_texel():
         (np.zeros(4, np.uint8), {"filter": "linear"}, OptionError, "read as floats, not uint8"),
         (np.zeros(4, np.uint32), {"read": "normalised"}, OptionError, "integers of 8 and 16 bits, not uint32"),
         (np.zeros(4, np.uint8), {"address": "repeat"}, OptionError, "is not one of 'clamp', 'border', 'wrap'"),
-        (np.zeros((4, 4), np.uint8), {"address": ("clamp",)}, OptionError, "names 1 address modes; the texture has 2"),
+        (np.zeros((4, 4), np.uint8), {"address": ("clamp",)}, OptionError, "names 1 address mode; the texture has 2"),
         (np.zeros(4, np.float32), {"linear": True, "filter": "linear"}, OptionError, "neither filtered nor normalised"),
         (np.zeros((4, 4), np.uint8), {"linear": True}, ArgumentValueError, "arrays of one dimension"),
+        (np.zeros(4, np.uint8), {"linear": 1}, OptionError, "linear=1 is neither True nor False"),
+        (np.zeros(4, np.uint8), {"address": None}, OptionError, "address=None is not one of 'clamp'"),
+        (np.zeros(4, np.uint8), {"address": ["clamp"] * 4}, OptionError, "names 4 address modes; .* has 1 axis"),
+        (np.zeros((4, 1), np.uint8), {"channels": True}, ArgumentValueError, "channels=True is not 1, 2 or 4"),
+        (np.zeros((4, 4), np.uint8), {"channels": np.arange(3)}, ArgumentValueError, "is not 1, 2 or 4"),
     ],
 )
 def test_a_texture_that_cuda_does_not_have_is_refused(array, options, error, why):

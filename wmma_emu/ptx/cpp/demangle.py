@@ -55,3 +55,17 @@ def demangle(mangled: str) -> Demangled | None:
     except (UnreadableError, RecursionError):
         return None
     return Demangled(name, parameters) if reader.at_end() else None
+
+
+def plain_name(mangled: str) -> str | None:
+    """Return a function's name with its namespaces, without parameters and template arguments.
+
+    Return None for a name that is not mangled (``extern "C"``), or is mangled in an unsupported way.
+
+    Examples
+    --------
+    >>> plain_name("_Z9tile_gemmPK6__halfS1_Pf"), plain_name("_ZN2my5scaleILi64EfEEvPT0_"), plain_name("scale")
+    ('tile_gemm', 'my::scale', None)
+    """
+    found = demangle(mangled)
+    return None if found is None else found.plain_name

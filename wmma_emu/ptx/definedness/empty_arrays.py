@@ -2,7 +2,7 @@
 """Uninitialised arrays, like memory from ``cudaMalloc``: `empty`, and which of their bytes are still uninitialised."""
 
 import weakref
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from math import prod
 from typing import Any
 
@@ -256,13 +256,14 @@ def _dtype_of(given: Any) -> np.dtype[Any]:
     if kind is None:
         hint = did_you_mean(given, map(str, np.sctypeDict), "empty takes a dtype of numbers, such as np.float32")
         raise ArgumentError(f"dtype={shorten(given)} is not a dtype{hint}")
-    if kind.hasobject or not kind.itemsize:
+    if kind.hasobject or not kind.itemsize or kind.subdtype is not None:
         raise ArgumentError(f"the elements of {shorten(kind, str)} are not plain bytes; empty takes a dtype of numbers")
     return kind
 
 
 def _shape_of(given: Any) -> tuple[int, ...]:
-    sizes = list(given) if isinstance(given, Iterable) else [given]
+    is_tuple = isinstance(given, list | tuple | range) or (isinstance(given, np.ndarray) and given.ndim == 1)
+    sizes = list(given) if is_tuple else [given]
     numbers = [x for x in map(integer_of, sizes) if x is not None and x >= 0]
     if len(numbers) != len(sizes):
         raise ArgumentValueError(

@@ -88,7 +88,7 @@ def rules_of(given: object) -> tuple[Rule, ...]:
     warn off:race within a warp warn:note
     """
     if isinstance(given, Mapping):
-        return tuple(_rule(action, of, f"{of!r}: {action!r}") for of, action in given.items())
+        return tuple(_rule(action, of, f"{shorten(of)}: {shorten(action)}") for of, action in given.items())
     if not isinstance(given, list | tuple):
         meant = _MEANT.get(given.casefold()) if isinstance(given, str) else None
         near = question([meant]) if meant else did_you_mean(given, FINDINGS)

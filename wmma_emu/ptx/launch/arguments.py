@@ -13,7 +13,7 @@ from wmma_emu.errors import AlignmentError, ArgumentError, ArgumentValueError, F
 from wmma_emu.formats import format_of
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.formats.codec import encode
-from wmma_emu.ptx.launch.memory_of_arrays import Raw, require_readable, require_type, shown_array
+from wmma_emu.ptx.launch.memory_of_arrays import Raw, require_plain_value, require_readable, require_type, shown_array
 from wmma_emu.ptx.launch.source_types import NUMBA_ARRAY, SourceType, names_in_text
 from wmma_emu.ptx.launch.structs import CTypes, Struct, arrays_of
 from wmma_emu.ptx.launch.typed_parameters import TypedParameter, kind_text
@@ -192,7 +192,8 @@ def _read(target: TypedParameter, value: Any, label: str) -> "bytes | NDArray[An
 def _pointer(target: TypedParameter, value: NDArray[Any] | Raw, label: str) -> NDArray[Any] | Raw:
     if not target.may_point or not target.reaches_arrays:
         array = value.array if isinstance(value, Raw) else value
-        raise ArgumentError(f"{label} is {target.legal()}, not an array ({shown_array(array)})")
+        made = "; an object of it is wmma_emu.ptx.texture(x) or wmma_emu.ptx.surface(x)" if target.may_be_handle else ""
+        raise ArgumentError(f"{label} is {target.legal()}, not an array ({shown_array(array)}){made}")
     if isinstance(value, np.ndarray):
         require_readable(value, label)
         if target.source is not None:
@@ -217,6 +218,8 @@ def _struct(target: TypedParameter, value: Any, label: str) -> "bytes | Struct":
         for array in value.readable:
             require_readable(array, f"an array in {label}")
         return value
+    if isinstance(value, np.generic):
+        require_plain_value(value.dtype, label)
     if isinstance(value, np.generic) and target.number is not None and not target.number.holds(value.dtype):
         raise ArgumentError(f"{label} is {target.legal()}, not {shorten(value)} of type {value.dtype}")
     return bytes(value) if isinstance(value, bytes | bytearray) else value.tobytes()

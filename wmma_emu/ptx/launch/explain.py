@@ -8,8 +8,8 @@ from itertools import zip_longest
 from typing import Any
 
 from wmma_emu.errors import printable, printable_lines
+from wmma_emu.ptx.cpp.demangle import plain_name
 from wmma_emu.ptx.launch.line_lists import contracted_text, folded_text, grouped
-from wmma_emu.ptx.launch.names import plain_name
 from wmma_emu.ptx.launch.prepared_kernel import PreparedKernel
 from wmma_emu.ptx.launch.ptx_text import PtxText
 from wmma_emu.ptx.launch.source_types import SourceType, SourceTypes

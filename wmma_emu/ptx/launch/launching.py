@@ -17,7 +17,7 @@ from wmma_emu.ptx.launch.calls import echo, errors_at_the_caller, uninterrupted
 from wmma_emu.ptx.launch.explaining import explain_sighting
 from wmma_emu.ptx.launch.launch_tickets import HostRange, LaunchTicket, host_ranges
 from wmma_emu.ptx.launch.memory_of_arrays import memory_of
-from wmma_emu.ptx.launch.options import Launched, LaunchOptions
+from wmma_emu.ptx.launch.options import Launched, LaunchOptions, is_time_limit
 from wmma_emu.ptx.launch.reachable import Reachable
 from wmma_emu.ptx.launch.replay import Replay, kept_for_replay
 from wmma_emu.ptx.launch.report import Report, summary_of
@@ -87,8 +87,7 @@ class Launch(Runner):
     def compile(self, options: Mapping[str, Any]) -> float:
         """Compile the kernel within the time limit of the options, if they have a legal one; return the seconds."""
         seconds = options.get("max_seconds", self.kernel.module.options.max_seconds)
-        is_legal = isinstance(seconds, int | float) and not isinstance(seconds, bool) and seconds > 0
-        compiling = Deadline(Limits(seconds=seconds if is_legal else None))
+        compiling = Deadline(Limits(seconds=seconds if is_time_limit(seconds) else None))
         self.kernel.compile(compiling)
         return compiling.seconds
 

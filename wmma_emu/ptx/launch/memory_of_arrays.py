@@ -85,6 +85,32 @@ def require_readable(array: NDArray[Any], label: str) -> None:
         )
 
 
+def require_plain_value(dtype: np.dtype[Any], label: str) -> None:
+    """Reject a scalar or a record whose bytes mean nothing to a kernel; bytes without a type are legal.
+
+    Examples
+    --------
+    >>> require_plain_value(np.dtype([("n", ">i4")]), "field 0 of a struct")
+    Traceback (most recent call last):
+        ...
+    wmma_emu.errors.ArgumentError: field 0 of a struct contains a value of >i4, with swapped bytes: pass numbers in the
+    byte order of the host, x.astype(x.dtype.newbyteorder("="))
+    """
+    for each in _scalars_of(dtype):
+        if each.hasobject:
+            fault = "a Python object, which kernels cannot read: pass its value"
+        elif not each.isnative:
+            native = 'x.astype(x.dtype.newbyteorder("="))'
+            fault = f"a value of {each.str}, with swapped bytes: pass numbers in the byte order of the host, {native}"
+        elif each.kind in "UMm":
+            fault = f"a value of {each}, text, a date or a time, which kernels cannot read: pass bytes, or an integer"
+        elif each.itemsize > _WIDEST.get(each.kind, each.itemsize):
+            fault = f"a value of {each}, the host's long double, which GPUs do not support: pass np.float64"
+        else:
+            continue
+        raise ArgumentError(f"{label} contains {fault}")
+
+
 def _scalars_of(dtype: np.dtype[Any]) -> Iterator[np.dtype[Any]]:
     """Yield the scalar types of a structure's fields; a type without fields yields itself."""
     if dtype.subdtype is not None:

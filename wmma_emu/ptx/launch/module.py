@@ -24,6 +24,7 @@ from wmma_emu.ptx.launch.triton_compiled import CompiledTriton
 from wmma_emu.ptx.launch.triton_kernel import TritonKernel
 from wmma_emu.ptx.launch.triton_module import TritonModule, compile_request
 from wmma_emu.ptx.memory.device_heap import HeapBlock
+from wmma_emu.ptx.program.linked_declarations import require_compatible
 from wmma_emu.ptx.syntax.linked_text import linked
 
 
@@ -266,7 +267,8 @@ class Module(PtxText):
         ArgumentError
             If this module has ``contraction="ptxas"``, or another is neither PTX nor a module of PTX or CUDA C++.
         ArgumentValueError
-            If two modules define a function or a variable, and neither definition is weak.
+            If two modules define a function or a variable, and neither definition is weak, or if they declare it with
+            different sizes, spaces or parameters.
 
         Examples
         --------
@@ -286,7 +288,9 @@ class Module(PtxText):
             )
         modules = [self, *(self._another(x) for x in others)]
         names = [x.name if x.name != "the PTX text" else f"module {i}" for i, x in enumerate(modules)]
-        text = linked([(name, x.text) for name, x in zip(names, modules, strict=True)])
+        sources = [(name, x.text) for name, x in zip(names, modules, strict=True)]
+        require_compatible(sources)
+        text = linked(sources)
         found = Module(text, self.arch, self.open_roundings.policy, self.engine, name=" + ".join(names))
         found.options = self.options
         found._expressions = {k: v for x in reversed(modules) for k, v in x._expressions.items()}

@@ -6,24 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from wmma_emu.errors import UnknownNameError, shorten
-from wmma_emu.ptx.cpp.demangle import demangle
+from wmma_emu.ptx.cpp.demangle import demangle, plain_name
 from wmma_emu.ptx.cpp.tree import shown as shown_node
 from wmma_emu.ptx.launch.source_types import familiar_name
 from wmma_emu.suggestions import nearest, question
-
-
-def plain_name(mangled: str) -> str | None:
-    """Return a function's name with its namespaces, without parameters and template arguments.
-
-    Return None for a name that is not mangled (``extern "C"``), or is mangled in an unsupported way.
-
-    Examples
-    --------
-    >>> plain_name("_Z9tile_gemmPK6__halfS1_Pf"), plain_name("_ZN2my5scaleILi64EfEEvPT0_"), plain_name("scale")
-    ('tile_gemm', 'my::scale', None)
-    """
-    found = demangle(mangled)
-    return None if found is None else found.plain_name
 
 
 def find(
@@ -57,11 +43,14 @@ def find(
         raise UnknownNameError(no_kernel(where, notes))
     shown = [plain_name(name) or name for name in names]
     listed = ", ".join(shown[:10]) + (f" and {len(shown) - 10} more" if len(shown) > 10 else "")
-    called = str(wanted).split("<")[0]
-    name = re.compile(rf"\b{re.escape(called)}\b")
-    unmade = "".join(f"; {x}" for x in notes if x.startswith("not instantiated") and name.search(x))
+    unmade = "".join(f"; {x}" for x in notes if isinstance(wanted, str) and _says_not_instantiated(x, wanted))
     hint = question(nearest(wanted, shown, cutoff=0.5), f"it has {listed}")
     raise UnknownNameError(f"{where} has no kernel {shorten(wanted)}{hint}{unmade}")
+
+
+def _says_not_instantiated(note: str, wanted: str) -> bool:
+    name = re.escape(wanted.split("<")[0])
+    return note.startswith("not instantiated") and re.search(rf"\b{name}\b", note) is not None
 
 
 def no_kernel(where: str, notes: Iterable[str]) -> str:

@@ -20,7 +20,7 @@ class OpenRoundings:
     """The decisions about open roundings in the kernels of one PTX source."""
 
     def __init__(self, text: str, arch: Arch, policy: str) -> None:
-        if policy not in CONTRACTIONS:
+        if not isinstance(policy, str) or policy not in CONTRACTIONS:
             raise OptionError(
                 f"contraction={shorten(policy)} is not one of {', '.join(map(repr, CONTRACTIONS))}: 'rules' fuses what "
                 "ptxas was observed to fuse, 'ptxas' uses the installed ptxas, 'never' rounds every instruction"

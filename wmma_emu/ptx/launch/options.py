@@ -6,6 +6,8 @@ from dataclasses import dataclass, fields, replace
 from os import PathLike
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
+import numpy as np
+
 from wmma_emu.errors import CallError, OptionError, shorten
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.instructions.launches import Dim3
@@ -38,6 +40,9 @@ _LEAST = {
     "schedules": 1, "max_steps": 1, "max_bytes": 1, "stack_bytes": 0, "heap_bytes": 0, "schedule": 0, "keep_bytes": 0,
 }  # fmt: skip
 """The least value of each option that is an integer."""
+
+_MOST_SCHEDULES = 1 << 16
+"""The largest number of orders of a launch; each is a run with its own limits."""
 
 
 class ConfiguredKernel(Protocol):
@@ -169,7 +174,7 @@ class LaunchOptions:
         object.__setattr__(self, "silence", silences_of(self.silence))
         object.__setattr__(self, "baseline", _baseline_of(self.baseline))
         object.__setattr__(self, "reachable", reachable_arrays(self.reachable))
-        if self.addresses not in ADDRESSES:
+        if not isinstance(self.addresses, str) or self.addresses not in ADDRESSES:
             raise OptionError(f"addresses={shorten(self.addresses)} is not one of {' and '.join(map(repr, ADDRESSES))}")
         if self.reachable and not self.is_at_host_addresses:
             raise OptionError(
@@ -183,12 +188,13 @@ class LaunchOptions:
                 continue
             if number is None or number < least:
                 raise OptionError(f"{name} must be an integer of at least {least}, not {shorten(value)}")
+            object.__setattr__(self, name, number)
+        if self.schedules > _MOST_SCHEDULES:
+            given = shorten(self.schedules)
+            raise OptionError(f"schedules={given} is more than {_MOST_SCHEDULES}, the most of a launch")
         require_fill(self.fill)
-        seconds = self.max_seconds
-        if seconds is not None and (
-            isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds > 0
-        ):
-            raise OptionError(f"max_seconds={shorten(seconds)} is not a positive number; None means no limit")
+        if not is_time_limit(self.max_seconds):
+            raise OptionError(f"max_seconds={shorten(self.max_seconds)} is not a positive number; None means no limit")
 
     def but(self, changes: Mapping[str, Any]) -> "LaunchOptions":
         """Return the options with some of them changed, for one launch.
@@ -237,6 +243,18 @@ class LaunchOptions:
         """The seed of each run."""
         first = 0 if self.schedule is None else self.schedule
         return [self.schedule, *range(first + 1, first + self.schedules)]
+
+
+def is_time_limit(given: object) -> bool:
+    """Return whether a value is legal as ``max_seconds``.
+
+    Examples
+    --------
+    >>> is_time_limit(2), is_time_limit(0.5), is_time_limit(None), is_time_limit(-1), is_time_limit(True)
+    (True, True, True, False, False)
+    """
+    is_number = isinstance(given, float | np.floating) or integer_of(given) is not None
+    return given is None or (is_number and bool(given > 0))  # type: ignore[operator]
 
 
 def unknown_options(given: Iterable[str]) -> list[str]:

@@ -6,8 +6,8 @@ from typing import Any
 
 from wmma_emu.errors import LaunchLimitError, UnsupportedInstructionError
 from wmma_emu.instructions.launches import Dim3
+from wmma_emu.ptx.cpp.demangle import plain_name
 from wmma_emu.ptx.launch.arguments import Argument, LaunchArguments, read_arguments
-from wmma_emu.ptx.launch.names import plain_name
 from wmma_emu.ptx.launch.options import unknown_options
 from wmma_emu.ptx.launch.ptx_text import PtxText
 from wmma_emu.ptx.launch.source_types import SourceTypes, types_of_name

@@ -33,24 +33,24 @@ def reachable_arrays(given: object) -> tuple[Reachable, ...]:
     (['reachable[0]', 'reachable[1]'], ['weights'])
     """
     if isinstance(given, Mapping):
-        pairs: Iterable[tuple[Any, Any]] = given.items()
+        items: Iterable[tuple[Any, str, Any]] = [(name, f"reachable[{shorten(name)}]", x) for name, x in given.items()]
     elif isinstance(given, list | tuple):
-        pairs = [(f"reachable[{i}]", x) for i, x in enumerate(given)]
+        items = [(f"reachable[{i}]", f"reachable[{i}]", x) for i, x in enumerate(given)]
     else:
         raise OptionError(
             f"reachable={shorten(given)} is not a list of arrays, nor a dict from names to arrays: write reachable=[x]"
         )
-    return tuple(x if isinstance(x, Reachable) else _checked(name, x) for name, x in pairs)
+    return tuple(x if isinstance(x, Reachable) else _checked(name, label, x) for name, label, x in items)
 
 
-def _checked(name: Any, value: Any) -> Reachable:
+def _checked(name: Any, label: str, value: Any) -> Reachable:
     if not isinstance(name, str) or not name:
         raise OptionError(f"reachable has the name {shorten(name)}; the name of an array is a str")
     if not isinstance(value, np.ndarray | Raw):
         raise ArgumentError(
-            f"{name} is {shorten(value)} of type {type(value).__name__}, but only NumPy arrays can be reached: for "
+            f"{label} is {shorten(value)} of type {type(value).__name__}, but only NumPy arrays can be reached: for "
             "another library's array on the CPU, a NumPy view of its memory, such as x.numpy() of a tensor"
         )
     if isinstance(value, np.ndarray):
-        require_readable(value, name)
+        require_readable(value, label)
     return Reachable(name, value)

@@ -11,6 +11,7 @@ import numpy as np
 from wmma_emu.errors import ArgumentError, ArgumentValueError, UnknownNameError, shorten
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.ptx.launch.memory_of_arrays import Raw
+from wmma_emu.ptx.textures.objects import Surface, Texture
 from wmma_emu.suggestions import did_you_mean
 
 POINTER_BYTES = 8
@@ -57,6 +58,9 @@ def _of_ctypes(kind: Any, name: str, offset: int) -> Iterator[Field]:
     elif issubclass(kind, ctypes.Array):
         for i in range(min(kind._length_, _MOST_ELEMENTS)):
             yield from _of_ctypes(kind._type_, f"{name}[{i}]", offset + i * ctypes.sizeof(kind._type_))
+    elif issubclass(kind, ctypes.py_object) or getattr(kind, "__ctype_le__", kind) is not kind:
+        fault = "is a Python object" if issubclass(kind, ctypes.py_object) else "has swapped bytes (big-endian)"
+        raise ArgumentError(f"the field {name} of a struct {fault}, which kernels cannot read: use another type")
     else:
         yield Field(name, offset, ctypes.sizeof(kind), issubclass(kind, _POINTERS))
 
@@ -85,10 +89,10 @@ def require_pointers(given: object, layout: tuple[Field, ...], size: int) -> dic
         )
     found: dict[str, tuple[int, Any]] = {}
     for key, value in given.items():
-        if not (value is None or isinstance(value, np.ndarray | Raw)):
+        if not (value is None or isinstance(value, np.ndarray | Raw | Texture | Surface)):
             raise ArgumentError(
-                f"the pointer {shorten(key)} of a struct points to {shorten(value)}; it can point to a NumPy array, "
-                "wmma_emu.ptx.raw of one, or None"
+                f"the pointer {shorten(key)} of a struct is {shorten(value)}; it can be a NumPy array, "
+                "wmma_emu.ptx.raw of one, a texture, a surface, or None"
             )
         name, offset = _place(key, layout, size)
         found[name] = offset, value

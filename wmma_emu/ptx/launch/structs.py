@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.errors import ArgumentError, shorten
-from wmma_emu.ptx.launch.memory_of_arrays import Raw, memory_of
+from wmma_emu.ptx.launch.memory_of_arrays import Raw, memory_of, require_plain_value
 from wmma_emu.ptx.launch.struct_layouts import POINTER_BYTES, Field, layout_of, require_pointers
 from wmma_emu.ptx.memory.address_map import round_up
 from wmma_emu.ptx.textures.objects import Surface, Texture, TextureObject
@@ -59,6 +59,8 @@ class Struct:
                     f"field {i} of a struct is {shorten(field)}; fields are arrays, None, and scalars with a type, "
                     "such as np.int32(4), or whole structs: a ctypes.Structure, a record, bytes"
                 )
+            if isinstance(field, np.generic):
+                require_plain_value(field.dtype, f"field {i} of a struct")
         self.fields = tuple(bytes(x) if isinstance(x, bytearray) else x for x in fields)
         self._pointers = require_pointers(pointers, self._layout, self.nbytes)
 

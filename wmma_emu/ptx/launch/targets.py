@@ -92,7 +92,8 @@ def require_legal(program: KernelProgram, called: str, arch: Arch, grid: Dim3, b
     total = (static if program.dynamic_offset is None else program.dynamic_offset) + dynamic
     if total > most:
         raise LaunchConfigurationError(
-            f"{called} needs {total} bytes of shared memory per block, {static} declared and {dynamic} dynamic; "
+            f"{called} needs {shorten(total)} bytes of shared memory per block, {static} declared and "
+            f"{shorten(dynamic)} dynamic; "
             f"{arch} has {most}"
         )
     if program.local_bytes > _LOCAL_BYTES:

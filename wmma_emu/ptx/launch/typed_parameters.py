@@ -56,7 +56,8 @@ class TypedParameter(NamedTuple):
         """Return the legal values as text."""
         parameter, known = self.parameter, self.source.text if self.source else ""
         if self.is_struct:
-            size = f"a struct of {parameter.bytes} bytes: bytes, a NumPy scalar or a wmma_emu.ptx.Struct of that size"
+            kinds = "bytes, a NumPy record, a ctypes.Structure or a wmma_emu.ptx.Struct"
+            size = f"a struct of {parameter.bytes} bytes: {kinds} of that size"
             return f"{known}, {size}" if known else size
         if self.is_pointer and not self.reaches_arrays:
             return f"an address in {parameter.pointee_space} memory: an integer"

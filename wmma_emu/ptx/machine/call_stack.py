@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.errors import UnsupportedInstructionError
+from wmma_emu.ptx.cpp.demangle import plain_name
 from wmma_emu.ptx.definedness.undefined import Undefined
 from wmma_emu.ptx.program.program import ParameterCopy, PtxInstruction, Register
 from wmma_emu.ptx.program.stack_layout import FrameLayout, StackLayout
@@ -150,8 +151,8 @@ class FramedCallStack(CallStack):
     ) -> None:  # fmt: skip
         note(
             self._state, instruction, "out of bounds", over,
-            lambda *thread: f"the stack overflows: the call of {self._functions[int(chosen[thread])].name} at depth "
-            f"{int(self.depth[thread]) + 1} needs {int(used[thread])} bytes; the limit is {self._limit} bytes "
+            lambda *thread: f"the stack overflows: the call of {_called(self._functions[int(chosen[thread])].name)} at "
+            f"depth {int(self.depth[thread]) + 1} needs {int(used[thread])} bytes; the limit is {self._limit} bytes "
             "(cudaLimitStackSize), which stack_bytes of the launch sets",
         )  # fmt: skip
 
@@ -209,3 +210,7 @@ def copy_bytes(
         from_, to = np.uint64(copy.source) + np.uint64(source), np.uint64(copy.target) + np.uint64(target)
         values, undefined = state.memory.load(instruction, "local", first + from_, 1, 1, active)
         state.memory.store(instruction, "local", first + to, values, active, undefined=undefined)
+
+
+def _called(name: str) -> str:
+    return plain_name(name) or name

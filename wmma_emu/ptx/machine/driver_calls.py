@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.errors import UnsupportedInstructionError
+from wmma_emu.ptx.cpp.demangle import plain_name
 from wmma_emu.ptx.machine.control_state import ControlState
 from wmma_emu.ptx.machine.driver_arguments import read_argument, write_result
 from wmma_emu.ptx.machine.heap_calls import allocate, release
@@ -29,9 +30,8 @@ def driver_call(instruction: PtxInstruction, pc: int) -> Callable[[ControlState,
             "GPUs, which are not modelled; CUDA 13 no longer has them: use this_grid() on one GPU"
         )
     if name not in DRIVER_CALLS:
-        raise UnsupportedInstructionError(
-            f"line {instruction.line}: the function {name} is not defined in this PTX source: {what_defines(name)}"
-        )
+        missing = f"the function {_shown(name)} is not defined in this PTX source"
+        raise UnsupportedInstructionError(f"line {instruction.line}: {missing}: {what_defines(name)}")
     act = DRIVER_CALLS[name]
     if len(instruction.operands) < _LEAST_OPERANDS.get(name, 0):
         raise UnsupportedInstructionError(
@@ -46,6 +46,11 @@ def driver_call(instruction: PtxInstruction, pc: int) -> Callable[[ControlState,
             execution.abort()
 
     return call
+
+
+def _shown(name: str) -> str:
+    plain = plain_name(name)
+    return name if plain is None else f"{plain} ({name})"
 
 
 def _print(state: State, instruction: PtxInstruction, active: Active) -> bool:

@@ -68,7 +68,7 @@ class Deadline:
         self.limits = limits
         self._clock = _clock if clock is None else clock
         self._start = self._clock() - spent
-        self._end = math.inf if limits.seconds is None else self._start + limits.seconds
+        self._end = math.inf if limits.seconds is None else self._start + _as_float(limits.seconds)
         self.steps = 0
 
     @property
@@ -87,3 +87,10 @@ class Deadline:
         """Check the time: after each instruction, and within those that process threads one by one."""
         if self._clock() > self._end:
             raise Exceeded(f"{self.limits.seconds} seconds (max_seconds)")
+
+
+def _as_float(seconds: float) -> float:
+    try:
+        return float(seconds)
+    except OverflowError:  # an integer beyond the range of float
+        return math.inf

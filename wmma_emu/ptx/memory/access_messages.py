@@ -4,10 +4,11 @@
 from numpy.lib.array_utils import byte_bounds
 
 from wmma_emu.ptx.findings import Extent, MemoryLocation, Message, Name
-from wmma_emu.ptx.memory.address_map import OWN, WINDOW_BITS, WINDOWS
+from wmma_emu.ptx.memory.address_map import CODE, OWN, WINDOW_BITS, WINDOWS
 from wmma_emu.ptx.memory.device_heap import DeviceHeap, HeapBlock
 from wmma_emu.ptx.memory.heap import GlobalMemory
 from wmma_emu.ptx.program.program import KernelProgram
+from wmma_emu.ptx.textures.objects import HANDLE_STEP
 
 _NULL = 1 << 16
 
@@ -93,23 +94,29 @@ def outside_of_heap(heap: GlobalMemory, address: int, size: int, write: bool) ->
             )  # fmt: skip
     if heap.device_heap is not None and heap.device_heap.owns(address):
         return f"{verb(write)} ", where, ": ", outside_of_blocks(heap.device_heap, address, size)
+    if (handle := heap.objects.get(address - address % HANDLE_STEP)) is not None:
+        return f"{verb(write)} ", where, f": the handle of {handle.object}, not an address; {_TAKE_HANDLES}"
+    if address >> WINDOW_BITS == CODE >> WINDOW_BITS:
+        return f"{verb(write)} ", where, ": an address of code, which can be called, but neither read nor written"
     allocations = _allocations(heap)
     if not allocations:
         return f"{verb(write)} ", where, ": ", "the launch has neither arrays nor variables"
-    if address < OWN and not heap.placement.is_of_host:
+    if address < OWN and not heap.is_at_host_addresses:
         return f"{verb(write)} ", where, *_at_a_host_address(heap, address)
 
     def distance(lo: int, hi: int) -> int:
         return max(lo - address - size + 1, address - hi + 1, 0)
 
     lo, hi, name = min(allocations, key=lambda x: distance(x[0], x[1]))
-    missing = _REACHABLE if heap.placement.is_of_host and distance(lo, hi) > size else ""
+    missing = _REACHABLE if heap.is_at_host_addresses and distance(lo, hi) > size else ""
     if missing and distance(lo, hi) > max(hi - lo, _NEAR):
         return f"{verb(write)} ", where, ": no array of the launch is near", missing
     where = where._replace(owner=name, offset=address - lo)
     extent = Extent("global", name, hi - lo, f" at {lo:#x}")
     return f"{verb(write)} ", where, ": ", _missed(address, size, lo, hi), Name("global", name), extent, missing
 
+
+_TAKE_HANDLES = "tex, tld4, suld and sust take handles"
 
 _NEAR = 1 << 12
 """The distance in bytes from an array up to which an access out of bounds is likely to be meant for this array."""

@@ -119,6 +119,11 @@ class GlobalMemory:
             self.device_heap.begin(round_up(self.variables.end, 1 << 16))
 
     @property
+    def is_at_host_addresses(self) -> bool:
+        """Whether arrays have their addresses on the host."""
+        return self._host is not None
+
+    @property
     def device_heap_range(self) -> int:
         """The index of the device heap among the ranges that may be accessed; the variables come before it."""
         return len(self.variables.ranges())
@@ -141,7 +146,7 @@ class GlobalMemory:
             self._expected += spans_of(arrays)
             return
         for lo, hi in self._host.spans(arrays):
-            require_within(self.limit, self.bytes_used + hi - lo, "the arrays of the launch")
+            require_within(self.limit, self.bytes_used + hi - lo, "the launch, with its arrays,")
             position = self._reserve(hi - lo, lo % ALIGNMENT)
             self.placement.place(lo, hi, position)
 

@@ -81,11 +81,6 @@ class Placement:
         self._by_address: list[_Segment] = []
         self._by_position: list[_Segment] = []
 
-    @property
-    def is_of_host(self) -> bool:
-        """Whether any bytes are at addresses of the host."""
-        return bool(self._by_address)
-
     def place(self, lo: int, hi: int, position: int) -> None:
         """Place the positions from one on at the addresses from ``lo`` to ``hi``, which are in no other segment."""
         insort(self._by_address, _Segment(lo, hi, position))

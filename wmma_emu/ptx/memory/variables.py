@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.errors import UnknownNameError
+from wmma_emu.errors import UnknownNameError, shorten
 from wmma_emu.ptx.memory.address_map import BASES, CODE, HEAP, Range, round_up
 from wmma_emu.ptx.memory.device_heap import DeviceHeap
 from wmma_emu.ptx.pages import ALIGNMENT
@@ -76,7 +76,7 @@ class ModuleMemory:
             if symbol.name == name:
                 return self._values[key]
         names = ", ".join(symbol.name for symbol, _ in self._positions.values()) or "none"
-        raise UnknownNameError(f"the module has no variable {name!r}; it has {names}")
+        raise UnknownNameError(f"the module has no variable {shorten(name)}; it has {names}")
 
     def arrays(self) -> Iterator[tuple[str, NDArray[np.uint8], bool]]:
         """Yield the name and the bytes of each variable, and whether launches may write them."""

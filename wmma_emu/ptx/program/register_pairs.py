@@ -50,7 +50,7 @@ def split_wide_registers(program: KernelProgram) -> KernelProgram:
 def _by_halves(instruction: PtxInstruction, pairs: dict[int, Pair]) -> Sequence[PtxInstruction]:
     """Return the instructions that do the same to the halves; none if the operands are not legal."""
     operands = list(instruction.operands)
-    if instruction.mnemonic == "mov" and len(operands) == 2:
+    if instruction.mnemonic == "mov" and instruction.modifiers == (_WIDE,) and len(operands) == 2:
         parts = [_halves(x, pairs) for x in operands]
         if all(len(x) == 2 for x in parts) and any(isinstance(x, Register) for x in operands):
             moves = zip(*parts, strict=True)

@@ -17,7 +17,8 @@ _TOOLCHAIN = re.compile(
         | include/(?:crt|cub|thrust|cooperative_groups) | cccl | libcudacxx
         )/
       | ^(?:mma|cooperative_groups|cuda_(?:bf16|fp\d+|pipeline\w*|awbarrier\w*)|sm_\d+_\w+
-          |(?:device|math|vector)_\w*functions\w*|vector_types)\.(?:h|hpp)$""",
+          |(?:device|math|vector|texture|surface)_\w*functions\w*|vector_types)\.(?:h|hpp)$
+      | (?:^|/)__nv_nvrtc_builtin_header\.h$""",
     re.VERBOSE | re.IGNORECASE,
 )
 """Files of compilers, which users do not edit; without a folder if they are built into the compiler."""

@@ -44,6 +44,8 @@ def require_legal_operation(instruction: PtxInstruction, operation: LaneOperatio
             require_target(instruction, operand, expected, is_relaxed=is_relaxed, may_be_sink=may_be_sink)
         else:
             require_source(instruction, operand, expected, is_relaxed=is_relaxed)
+    if SCALED in instruction.modifiers and len(operands) == 3 and isinstance(operands[2], Immediate):
+        refuse(instruction, "expects the scales in a register, not as a constant")
     for position in _PLACES_OF_BITS.get(mnemonic, ()):
         number = instruction.operands[position]
         if isinstance(number, Immediate) and not 0 <= number.value <= 255:

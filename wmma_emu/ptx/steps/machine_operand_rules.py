@@ -84,8 +84,9 @@ def _require(instruction: PtxInstruction, operand: Operand | None, kind: str) ->
         require_vector(instruction, operand, "A")
     elif kind[0] == "&" and isinstance(operand, Symbol):
         pass  # its space is checked where its address is taken
-    elif kind[0] == "%" and isinstance(operand, Immediate):
-        refuse(instruction, "expects a register, not a constant")
+    elif kind[0] == "%" and isinstance(operand, Immediate | Symbol):
+        what = "a constant" if isinstance(operand, Immediate) else f"the variable {operand.name}"
+        refuse(instruction, f"expects a register, not {what}")
     else:
         require_source(
             instruction, operand, "u64" if kind == "descriptor" else type_of_data(instruction, kind.strip("%&"))

@@ -125,7 +125,10 @@ def objects_of(
 def _no_object(handle: int, found: MappedObject[Any] | None, kind: type) -> str:
     what, made = _WORDS[kind]
     given = "" if found is None else f", but that of {_WORDS[type(found.object)][0]}"
-    return f"{handle:#x} is not the handle of {what} of this launch{given}: pass {made} as the argument"
+    return (
+        f"{handle:#x} is not the handle of {what} of this launch{given}: pass {made} as the argument, or in "
+        "objects=[...] if memory holds its handle"
+    )
 
 
 def has_geometry(

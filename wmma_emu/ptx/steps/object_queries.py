@@ -29,6 +29,8 @@ def _query(instruction: PtxInstruction, context: CompileContext) -> Step:
     target = instruction.operands[0]
     require_target(instruction, target, "b32")
     address = object_address(instruction, instruction.operands[1])
+    if address.coordinates:
+        raise refusal(instruction, "expects an object without coordinates, [object]")
     kind: type[TextureObject] = Texture if instruction.mnemonic == "txq" else Surface
 
     def step(state: State, active: Active) -> None:

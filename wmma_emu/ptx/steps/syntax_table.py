@@ -53,6 +53,8 @@ _CLASSES = {
     "SCALES": r"scale_vec::\dX",
     "TEXTURE": "1d|2d|3d|a1d|a2d|cube|acube|2dms|a2dms",
     "SURFACE": "1d|2d|3d|a1d|a2d",
+    "QUERY": "width|height|depth|array_size|channel_(data_type|order)|(force_un)?normalized_coords|filter_mode"
+    "|addr_mode_[012]|num_mipmap_levels|num_samples|memory_layout",
 }
 """The sets of modifiers, by name."""
 
@@ -199,8 +201,8 @@ tex; -|base TEXTURE v2|v4 u32|s32|f32|f16x2 s32|f32; *
 tex.level; TEXTURE v2|v4 u32|s32|f32|f16x2 s32|f32; *
 tex.grad; TEXTURE v2|v4 u32|s32|f32|f16x2 f32; *
 tld4; r|g|b|a TEXTURE v2|v4 u32|s32|f32|f16x2 f32; *
-txq; *; *
-suq; *; *
+txq; -|level QUERY b32; *
+suq; QUERY b32; *
 istypep; texref|surfref|samplerref; *
 suld.b; SURFACE -|LOADED -|v2|v4 b8|b16|b32|b64 trap|clamp|zero; *
 sust.b; SURFACE -|STORED -|v2|v4 b8|b16|b32|b64 trap|clamp|zero; *

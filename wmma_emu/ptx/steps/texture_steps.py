@@ -13,7 +13,7 @@ from wmma_emu.ptx.program.operand_kinds import describe
 from wmma_emu.ptx.program.program import Operand, PairOperand, PtxInstruction, Register, VectorOperand
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.collectives import note
-from wmma_emu.ptx.steps.lane_operand_rules import require_target
+from wmma_emu.ptx.steps.lane_operand_rules import require_source, require_target
 from wmma_emu.ptx.steps.lane_operations import Active, Array, BoundStep, CompileContext, MachineStep, Step
 from wmma_emu.ptx.steps.object_operands import ObjectPlace, has_geometry, layer_words, objects_of, place_of
 from wmma_emu.ptx.textures.fetches import Fetched, filtered_texels, gathered, indexed, layer_of, sampled
@@ -45,9 +45,24 @@ def _tex(instruction: PtxInstruction, context: CompileContext) -> BoundStep:
         more = "offsets and depth comparisons are not modelled: CUDA C++ has no function for them"
         raise refusal(instruction, f"expects {expected} operands, not {len(instruction.operands)}; {more}")
     place = place_of(instruction, instruction.operands[1], kinds[1])
+    for operand in instruction.operands[2:]:
+        _require_level(instruction, operand, kinds[1], place.geometry.axes)
     fetch = partial(_fetched, instruction, place, kinds[1])
     is_exact = kinds[1] != "f32" or place.geometry.axes < 3
     return BoundStep(_step(instruction, place, kinds[0], fetch), None if is_exact else IF_FILTERED)
+
+
+def _require_level(instruction: PtxInstruction, operand: Operand | None, kind: str, axes: int) -> None:
+    """Check a level of detail, or the derivatives of all coordinates along x or y, as an assembler does."""
+    given = operand.elements if isinstance(operand, VectorOperand) else (operand,)
+    if "level" in instruction.modifiers:
+        count, what = 1, "a level of detail"
+    else:
+        count, what = {3: 4}.get(axes, axes), "the derivatives in a vector"
+    if len(given) != count or (what[0] == "t" and not isinstance(operand, VectorOperand)):
+        raise refusal(instruction, f"expects {what}, {count} of type .{kind}, not {describe(operand)}")
+    for x in given:
+        require_source(instruction, x, kind)
 
 
 def _tld4(instruction: PtxInstruction, context: CompileContext) -> BoundStep:

@@ -14,16 +14,17 @@ from wmma_emu.ptx.textures.texels import Texels, texels_of
 from wmma_emu.spellings import as_spelled
 from wmma_emu.suggestions import did_you_mean
 
-FIRST_HANDLE, _STEP = 0x1_7A00_0000_0000, 16
+FIRST_HANDLE, HANDLE_STEP = 0x1_7A00_0000_0000, 16
 """Handles are numbers without memory, above the addresses of the host and apart from the emulator's own: a kernel that
 uses one as an address gets a finding."""
 
-_handles = count(FIRST_HANDLE, _STEP)
+_handles = count(FIRST_HANDLE, HANDLE_STEP)
 
 FILTERS = ("point", "linear")
 ADDRESSES = ("clamp", "border", "wrap", "mirror")
 COORDINATES = ("texels", "normalised")
 READS = ("element", "normalised")
+_MOST_AXES = 3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -164,12 +165,14 @@ def texture(
     """
     texels = texels_of(array, channels, layers, "a texture")
     axes = len(texels.extents)
+    if not isinstance(linear, bool):
+        raise OptionError(f"linear={shorten(linear)} is neither True nor False")
     normalised = _word("coordinates", coordinates, COORDINATES)
     modes = _modes(address, axes)
     if normalised == "texels":
         modes = tuple("clamp" if x in ("wrap", "mirror") else x for x in modes)
     filtering, reading = _word("filter", filter, FILTERS), _word("read", read, READS)
-    made = Texture(texels, filtering, modes, normalised, reading, bool(linear))
+    made = Texture(texels, filtering, modes, normalised, reading, linear)
     _require_legal(made)
     return made
 
@@ -202,10 +205,15 @@ def surface(array: NDArray[Any], *, channels: int | None = None, layers: bool = 
 
 
 def _modes(address: str | Sequence[str], axes: int) -> tuple[str, ...]:
-    given = (address,) * axes if isinstance(address, str) else tuple(address)
-    if len(given) < axes:
-        raise OptionError(f"address={shorten(address)} names {len(given)} address modes; the texture has {axes} axes")
-    return tuple(_word("address", x, ADDRESSES) for x in given[:axes])
+    if not isinstance(address, list | tuple):
+        return (_word("address", address, ADDRESSES),) * axes
+    if not axes <= len(address) <= _MOST_AXES:
+        some = f"{len(address)} address mode{'s' * (len(address) != 1)}"
+        raise OptionError(
+            f"address={shorten(address)} names {some}; the texture has {axes} ax{'i' if axes == 1 else 'e'}s: name one "
+            f"for all, or one for each of x, y and z"
+        )
+    return tuple(_word("address", x, ADDRESSES) for x in address)[:axes]
 
 
 def _word(name: str, given: object, legal: Sequence[str]) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.errors import ArgumentError, ArgumentValueError, ShapeError, shorten
-from wmma_emu.formats.arrays import is_masked
+from wmma_emu.formats.arrays import integer_of, is_masked
 
 Indices = NDArray[np.int64]
 
@@ -85,10 +85,13 @@ def texels_of(array: object, channels: int | None, layers: bool, what: str) -> T
             f"{what} has elements of {', '.join(_DTYPES)}, not {shorten(array.dtype, str)}; as in CUDA, wider elements "
             "are two channels: x.view(np.uint32) with channels=2"
         )
-    if channels is not None and channels not in _CHANNELS:
+    if channels is not None and integer_of(channels) not in _CHANNELS:
         raise ArgumentValueError(f"channels={shorten(channels)} is not 1, 2 or 4, the channels of a texel")
     if channels is not None and array.shape[-1:] != (channels,):
-        raise ShapeError(f"with channels={channels} the last axis has this length; the array has shape {array.shape}")
+        raise ShapeError(
+            f"channels={channels} is the length of the last axis, that of the channels, but the array has shape "
+            f"{array.shape}; without channels= each element is a texel"
+        )
     shape = array.shape if channels is None else array.shape[:-1]
     count = None
     if layers:
