@@ -50,3 +50,16 @@ def host_mode() -> Any:
 def _moved(value: Any, function: str) -> Any:
     """Replace a device among positional arguments; a string is one only where a device may be."""
     return value if isinstance(value, str) and function not in ("to", "tensor", "zeros", "empty") else on_the_host(value)
+
+
+def host_generator() -> Any:
+    """Return a class that replaces ``torch.Generator``: a generator of the device "cuda" is one of the CPU."""
+    import torch
+
+    generator = torch.Generator
+
+    class HostGenerator(generator):  # type: ignore[misc, valid-type]
+        def __new__(cls, device: Any = "cpu") -> Any:
+            return generator.__new__(cls, on_the_host(device))
+
+    return HostGenerator

@@ -6,7 +6,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from wmma_emu.languages.pytorch.answers import answers, ranges
-from wmma_emu.languages.pytorch.devices import host_mode, on_the_host
+from wmma_emu.languages.pytorch.devices import host_generator, host_mode, on_the_host
 from wmma_emu.languages.session import Session
 
 
@@ -28,7 +28,7 @@ def install(session: Session) -> Callable[[], None]:
     stack.enter_context(_replaced(torch.cuda, answers(session.arch)))
     stack.enter_context(_replaced(torch.cuda.nvtx, ranges()))
     stack.enter_context(_replaced(torch.Tensor, {"is_cuda": is_cuda}))
-    stack.enter_context(_replaced(torch, {"set_default_device": default_device}))
+    stack.enter_context(_replaced(torch, {"set_default_device": default_device, "Generator": host_generator()}))
     stack.enter_context(host_mode())
     return stack.close
 

@@ -10,6 +10,7 @@ from wmma_emu.languages.session import Session
 from wmma_emu.languages.triton.arguments import in_host_memory
 from wmma_emu.languages.triton.device import LoadedKernel
 from wmma_emu.ptx import Module
+from wmma_emu.ptx.launch.options import Launched
 from wmma_emu.ptx.launch.triton_kernel import TritonKernel, TritonLaunch
 from wmma_emu.ptx.launch.triton_source import compiled_triton
 
@@ -44,14 +45,19 @@ class Launcher:
                 x: in_host_memory(value, f"{x} of {name}")
                 for x, value in zip(self._source.signature, arguments, strict=True)
             }
-            report = TritonLaunch(name, grid, lambda *_: (kernel, values))()
-        except KernelFindingsError as error:
-            session.launched(LANGUAGE, name, error.report)
+            TritonLaunch(name, grid, lambda *_: (kernel, values))()
+        except KernelFindingsError:  # its report has been noted
             raise
         except WmmaEmuError as error:
             session.refused(LANGUAGE, name, error)
             raise
-        session.launched(LANGUAGE, name, report)
+
+    def _note(self, launched: Launched) -> None:
+        """Note a launch, before its findings raise or warn, and pass it to the function that the program watches with."""
+        self._session.launched(LANGUAGE, launched.launch.kernel.called, launched.report)
+        watch = self._session.options.get("watch")
+        if watch is not None:
+            watch(launched)
 
     def _loaded(self, function: LoadedKernel) -> TritonKernel:
         source = self._source
@@ -63,7 +69,8 @@ class Launcher:
         given = [x.name for x in source.fn.params if not x.is_constexpr]
         kernel = SimpleNamespace(metadata=self._metadata, src=source, asm={"ptx": function.text})
         compiled = compiled_triton(kernel, given)
-        module = Module.of_compiled_triton(compiled, self._session.arch, **self._session.module_options)
+        options = {**self._session.module_options, "watch": self._note}
+        module = Module.of_compiled_triton(compiled, self._session.arch, **options)
         found = module.kernel
         if not isinstance(found, TritonKernel):
             raise TypeError("a module of a compiled Triton function has a Triton kernel")
