@@ -9,26 +9,31 @@ import os
 import sys
 from contextlib import ExitStack
 
-from wmma_emu.errors import OptionError, WmmaEmuError
+from wmma_emu.errors import WmmaEmuError, shorten
 from wmma_emu.instructions import DEFAULT_ARCH
 from wmma_emu.languages.switch import emulate
 
 VARIABLE = "WMMA_EMU"
 
 _EMULATION = ExitStack()
+_BEGUN: list[str] = []
 
 
 def begin() -> None:
     """Begin the emulation of the chip that the variable names, sm_90 for "1"; its report is written at exit.
 
-    A chip that does not exist ends Python with a message: a program that asked for an emulated chip must not run on
-    another one.
+    Python may read a ``.pth`` file twice; the second call does nothing. A chip that does not exist ends the process
+    with status 2: a program that asked for an emulated chip must not run on another one.
     """
+    if _BEGUN:
+        return
     value = os.environ.get(VARIABLE, "")
+    _BEGUN.append(value)
     try:
         session = _EMULATION.enter_context(emulate(DEFAULT_ARCH if value == "1" else value))
     except WmmaEmuError as error:
-        raise SystemExit(str(OptionError(f"{VARIABLE}={value}: {error}"))) from error
+        print(f"{VARIABLE}={shorten(value, str)}: {error}", file=sys.stderr, flush=True)
+        os._exit(2)  # an exception here would end Python with a report of itself
 
     def report() -> None:
         if session.launches or session.notes:
@@ -40,4 +45,4 @@ def begin() -> None:
 
 def end() -> None:
     """End the emulation that the variable began, if any, before another one begins."""
-    _EMULATION.close()
+    _EMULATION.pop_all().close()

@@ -9,6 +9,9 @@ from wmma_emu.languages.pytorch.answers import answers, ranges
 from wmma_emu.languages.pytorch.devices import host_generator, host_mode, on_the_host
 from wmma_emu.languages.session import Session
 
+_ENGINE = "_engine_run_backward"
+"""The function of ``torch.autograd`` that runs a backward pass."""
+
 
 def install(session: Session) -> Callable[[], None]:
     """Make PyTorch answer for the emulated chip, with tensors on the CPU; return the function that undoes it.
@@ -29,8 +32,19 @@ def install(session: Session) -> Callable[[], None]:
     stack.enter_context(_replaced(torch.cuda.nvtx, ranges()))
     stack.enter_context(_replaced(torch.Tensor, {"is_cuda": is_cuda}))
     stack.enter_context(_replaced(torch, {"set_default_device": default_device, "Generator": host_generator()}))
-    stack.enter_context(host_mode())
+    mode = host_mode()
+    # A function that a mode intercepts runs without it, and ``x.backward()`` is one: the engine runs with the mode.
+    stack.enter_context(_replaced(torch.autograd, {_ENGINE: _within(mode, getattr(torch.autograd, _ENGINE))}))
+    stack.enter_context(mode)
     return stack.close
+
+
+def _within(mode: Any, function: Callable[..., Any]) -> Callable[..., Any]:
+    def run(*arguments: Any, **named: Any) -> Any:
+        with mode:
+            return function(*arguments, **named)
+
+    return run
 
 
 @contextmanager

@@ -48,6 +48,7 @@ def _takes_arrays(run: Any, addresses: str) -> Any:
 
     @wraps(run)
     def run_with_tensors(self: Any, *arguments: Any, **named: Any) -> Any:
+        __tracebackhide__ = True
         given = [tensors(x, addresses) for x in arguments]
         return run(self, *given, **{name: tensors(x, addresses) for name, x in named.items()})
 

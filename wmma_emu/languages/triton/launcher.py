@@ -29,6 +29,7 @@ class Launcher:
         enter: Callable[[Any], object] | None, leave: Callable[[Any], object] | None, *arguments: Any,
     ) -> None:  # fmt: skip
         """Launch: hooks are called before and after it, and a grid without blocks runs nothing, as on a GPU."""
+        __tracebackhide__ = True
         if enter is not None:
             enter(launch_metadata)
         if x * y * z > 0:
@@ -37,6 +38,7 @@ class Launcher:
             leave(launch_metadata)
 
     def _launch(self, function: LoadedKernel, grid: tuple[int, int, int], arguments: tuple[Any, ...]) -> None:
+        __tracebackhide__ = True
         session, name = self._session, function.name
         try:
             kernel = self._kernel = self._kernel or self._loaded(function)
