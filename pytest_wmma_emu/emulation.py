@@ -12,7 +12,7 @@ from wmma_emu.languages import Session, emulate, environment
 
 
 def begin(config: pytest.Config, rules: Callable[[], Any], watch: Callable[[Any], None]) -> None:
-    """Begin the emulation for the whole run; findings fail tests by the rules, as those of `emulated_gpu` do."""
+    """Begin the emulation for the whole run; findings fail tests by the rules for `emulated_gpu`."""
     chip, stack = config.getoption("emulate"), ExitStack()
     environment.end()
     try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Programs are run as Python runs them: arguments, folders, statuses, errors; by command, variable and pytest option."""
+"""Programs run as Python runs them: arguments, folders, statuses, errors; by command, variable and pytest's option."""
 
 import os
 import subprocess
@@ -34,8 +34,8 @@ def script(tmp_path):
 
 
 def test_a_script_has_its_own_arguments_folder_and_name(script, tmp_path):
-    script("value = 7\n", "beside.py")
-    program = script("import sys, beside\nprint(__name__, __file__, sys.argv[1:], beside.value)\n")
+    script("value = 7\n", "near.py")
+    program = script("import sys, near\nprint(__name__, __file__, sys.argv[1:], near.value)\n")
     done = command("--arch", "a100", program, "--arch", "-v", "--", "x", folder=tmp_path)
     assert done.stdout == "__main__ programs/script.py ['--arch', '-v', '--', 'x'] 7\n"
     assert done.stderr == "wmma_emu: no kernel was launched on the emulated sm_80\n"
@@ -52,7 +52,7 @@ def test_a_module_is_run_as_by_python(script, tmp_path):
     ("end", "status", "said"),
     [("sys.exit(3)", 3, ""), ("sys.exit()", 0, ""), ("sys.exit('no')", 1, "no\n"), ("", 0, "")],
 )
-def test_the_exit_status_is_that_of_the_program(script, tmp_path, end, status, said):
+def test_the_exit_status_comes_from_the_program(script, tmp_path, end, status, said):
     done = command(script(f"import sys\n{end}\n"), folder=tmp_path)
     assert (done.returncode, done.stderr.partition("wmma_emu:")[0]) == (status, said)
 
@@ -66,7 +66,7 @@ def test_an_error_shows_the_frames_of_the_program_only(script, tmp_path):
     assert "OSError: mine\n" in done.stderr
 
 
-def test_the_main_module_is_that_of_the_program(script, tmp_path):
+def test_the_main_module_belongs_to_the_program(script, tmp_path):
     program = script("import sys\nx = 1\nprint(sys.modules['__main__'].x)\n")
     assert command(program, folder=tmp_path).stdout == "1\n"
 

@@ -67,7 +67,8 @@ def test_leaving_the_emulation_restores_pytorch():
 
 
 def test_elements_of_every_kind_keep_their_bits(session, kernels):
-    for dtype in (torch.bfloat16, torch.float16, torch.float32, torch.float8_e5m2, torch.int64, torch.uint8, torch.bool):
+    for name in ("bfloat16", "float16", "float32", "float8_e5m2", "int64", "uint8", "bool"):
+        dtype = getattr(torch, name)
         x = torch.arange(-8, 8).to(dtype)
         out = torch.zeros_like(x)
         kernels.copy[(1,)](x, out, 16)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The switch: what is patched, when, and how it is undone; the tests use a language of their own."""
+"""The switch: what is patched, when, and how it is undone; the tests have a language for it."""
 
 import subprocess
 import sys

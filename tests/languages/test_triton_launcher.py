@@ -24,7 +24,7 @@ ld.global.f32 %f1, [%rd3]; add.rn.f32 %f1, %f1, %f1; st.global.f32 [%rd3], %f1; 
 
 
 def source():
-    """Return what Triton's compiler knows of a function ``double(x, n, BLOCK)``."""
+    """Return the source that Triton's compiler makes of a function ``double(x, n, BLOCK)``."""
     parameters = [SimpleNamespace(name=x, is_constexpr=x == "BLOCK") for x in ("x", "n", "BLOCK")]
     return SimpleNamespace(
         fn=SimpleNamespace(fn=lambda x, n, BLOCK: None, params=parameters),
@@ -81,7 +81,7 @@ def test_a_refused_launch_is_noted_and_its_error_passes():
 
 
 def test_an_address_without_memory_is_refused():
-    with pytest.raises(ArgumentError, match="x of double is .*of whose memory only the address is known"):
+    with pytest.raises(ArgumentError, match=r"x of double is .*of whose memory only the address is known"):
         launch(Session("a100"), SimpleNamespace(data_ptr=lambda: 16), 1, 32)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Triton's own launch on the emulator: its texts, its specialisation, and everything that a launch may have."""
+"""Triton's own launch on the emulator: its PTX, its specialisation, and everything that a launch may have."""
 
 import warnings
 from contextlib import suppress
@@ -62,7 +62,7 @@ def test_elements_of_ml_dtypes_keep_their_bits(session):
 
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90"])
 @pytest.mark.parametrize(("first", "n"), [(0, 64), (1, 64), (0, 63), (0, 1)])
-def test_the_text_is_that_of_a_plain_compilation_for_the_same_specialisation(arch, first, n):
+def test_the_text_equals_a_plain_compilation_for_the_same_specialisation(arch, first, n):
     """Addresses and integers that are multiples of 16 are promised, and the integer 1 is a constant."""
     x, out = np.zeros(80, np.float32)[first:], np.zeros(80, np.float32)
     texts = []
@@ -70,7 +70,8 @@ def test_the_text_is_that_of_a_plain_compilation_for_the_same_specialisation(arc
         texts.append(kernels.add_twice[(1,)](x, x, out, n, BLOCK=64).asm["ptx"])
         texts.append(kernels.add_twice.warmup(x, x, out, n, BLOCK=64, grid=(1,)).asm["ptx"])
     promise = [["tt.divisibility", 16]]
-    signature = {"x": "*fp32", "y": "*fp32", "out": "*fp32", "n": "constexpr" if n == 1 else "i32", "BLOCK": "constexpr"}
+    number = "constexpr" if n == 1 else "i32"
+    signature = {"x": "*fp32", "y": "*fp32", "out": "*fp32", "n": number, "BLOCK": "constexpr"}
     constants = {(4,): 64} | ({(3,): 1} if n == 1 else {})
     promised = {(2,): promise} | ({} if first else {(0,): promise, (1,): promise}) | ({} if n % 16 else {(3,): promise})
     plain = triton.compile(
@@ -141,7 +142,7 @@ def tuned(x, out, n, B: tl.constexpr, STAGES: tl.constexpr, EVEN: tl.constexpr):
     tl.store(out + i, tl.load(x + i, mask=(i < n) | EVEN) * B, mask=(i < n) | EVEN)
 
 
-def test_autotuning_takes_the_first_configuration_that_compiles_and_says_so():
+def test_autotuning_takes_the_first_configuration_that_compiles_and_the_report_names_it():
     x, out = np.ones(100, np.float32), np.zeros(100, np.float32)
     with we.emulate("a100", languages=["Triton"]) as session:
         tuned[lambda meta: (triton.cdiv(100, meta["B"]),)](x, out, 100)
@@ -199,7 +200,7 @@ def test_gluon(session):
     assert (out == 2 * x).all()
 
 
-def test_a_compiled_kernel_is_launched_by_itself(session):
+def test_a_compiled_kernel_is_launched_without_its_function(session):
     x, out = np.arange(64, dtype=np.float32), np.zeros(64, np.float32)
     kernel = kernels.add_twice.warmup(x, x, out, 64, BLOCK=64, grid=(1,))
     assert launches(session) == []

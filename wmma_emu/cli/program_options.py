@@ -20,7 +20,7 @@ def add_run(parser: argparse.ArgumentParser) -> None:
     add_engine(parser)
     option(parser, "-m", action="store_true", help="the program is a module, as in python -m")
     option(parser, "program", completes="file", metavar="PROGRAM", nargs="*",
-        help="a Python script, or with -m a module, and its arguments; options before it are those of wmma-emu")
+        help="a Python script, or with -m a module, and its arguments; wmma-emu's options come before it")  # fmt: skip
 
 
 def split_program(words: Sequence[str]) -> tuple[list[str], list[str]]:

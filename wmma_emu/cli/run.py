@@ -6,8 +6,7 @@ from argparse import Namespace
 
 from wmma_emu.cli.terminal import Terminal, show_on_stderr
 from wmma_emu.instructions import DEFAULT_ARCH
-from wmma_emu.languages import ProgramReport, emulate
-from wmma_emu.languages import environment
+from wmma_emu.languages import ProgramReport, emulate, environment
 from wmma_emu.languages.programs import run_program
 
 

@@ -23,7 +23,7 @@ def begin() -> None:
     """Begin the emulation of the chip that the variable names, sm_90 for "1"; its report is written at exit.
 
     Python may read a ``.pth`` file twice; the second call does nothing. A chip that does not exist ends the process
-    with status 2: a program that asked for an emulated chip must not run on another one.
+    with status 2: a program that asked for an emulated chip must not run without it.
     """
     if _BEGUN:
         return
@@ -33,7 +33,7 @@ def begin() -> None:
         session = _EMULATION.enter_context(emulate(DEFAULT_ARCH if value == "1" else value))
     except WmmaEmuError as error:
         print(f"{VARIABLE}={shorten(value, str)}: {error}", file=sys.stderr, flush=True)
-        os._exit(2)  # an exception here would end Python with a report of itself
+        os._exit(2)  # an exception here would be a fatal error of Python
 
     def report() -> None:
         if session.launches or session.notes:
@@ -44,5 +44,5 @@ def begin() -> None:
 
 
 def end() -> None:
-    """End the emulation that the variable began, if any, before another one begins."""
+    """End the emulation that the variable began, if any, before another emulation begins."""
     _EMULATION.pop_all().close()

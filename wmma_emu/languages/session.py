@@ -14,7 +14,7 @@ from wmma_emu.ptx.launch.options import LaunchOptions
 
 @dataclass(eq=False)
 class Session:
-    """What the plug-ins of languages know about the emulation, and tell it.
+    """The state of the emulation, for the plug-ins of languages, and the launches that they report.
 
     Parameters
     ----------

@@ -69,7 +69,7 @@ def emulate(
     chosen = _chosen(languages)
     with _LOCK:
         if _ACTIVE:
-            raise CallError(f"the emulation is on already, of {_ACTIVE[0].arch}: leave it before another one begins")
+            raise CallError(f"the emulation is on already, of {_ACTIVE[0].arch}: leave it first")
         _ACTIVE.append(session)
     try:
         with ExitStack() as stack:

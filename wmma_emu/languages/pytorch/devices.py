@@ -49,7 +49,7 @@ def host_mode() -> Any:
 
 def _moved(value: Any, function: str) -> Any:
     """Replace a device among positional arguments; a string is one only where a device may be."""
-    return value if isinstance(value, str) and function not in ("to", "tensor", "zeros", "empty") else on_the_host(value)
+    return value if isinstance(value, str) and function != "to" else on_the_host(value)
 
 
 def host_generator() -> Any:

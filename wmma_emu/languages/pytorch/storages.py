@@ -6,6 +6,7 @@ import sys
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from wmma_emu.errors import ArgumentError
 from wmma_emu.ptx.launch.memory_of_arrays import Raw
@@ -45,10 +46,10 @@ class StorageBytes(Raw):
         self.array = self.memory
 
 
-def _bytes_at(address: int, size: int) -> "np.ndarray[Any, np.dtype[np.uint8]]":
+def _bytes_at(address: int, size: int) -> NDArray[np.uint8]:
     """Return the bytes at an address, as a slice of bytes that begin at a multiple of 16, which are not accessed."""
     if not size:
         return np.zeros(0, np.uint8)
     before = address % _ALIGNMENT
     buffer = (ctypes.c_uint8 * (before + size)).from_address(address - before)
-    return np.frombuffer(buffer, np.uint8)[before:]
+    return np.ctypeslib.as_array(buffer)[before:]

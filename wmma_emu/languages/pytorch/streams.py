@@ -27,7 +27,7 @@ class Stream:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, value: object, where: TracebackType | None) -> None:
-        """Do nothing: errors pass."""
+        """Let errors pass."""
 
     def synchronize(self) -> None:
         """Return at once."""
@@ -46,7 +46,7 @@ class Stream:
 
 
 class Event:
-    """An event; the time between two is that of the host, which says nothing about a GPU.
+    """An event; the time between two events is the host's, and says nothing about a GPU.
 
     Examples
     --------
@@ -79,7 +79,7 @@ class Event:
 
 
 class Context:
-    """A context that chooses a device or a stream, of which there is one."""
+    """A context that chooses the only device or stream."""
 
     def __init__(self, chosen: object = None, *_: Any, **__: Any) -> None:
         self.idx = self.prev_idx = 0
@@ -88,8 +88,8 @@ class Context:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, value: object, where: TracebackType | None) -> None:
-        """Do nothing: errors pass."""
+        """Let errors pass."""
 
     def __call__(self, function: Any) -> Any:
-        """Decorate a function, which is returned as it is."""
+        """Return a function that it decorates."""
         return function

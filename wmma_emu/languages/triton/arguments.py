@@ -37,4 +37,3 @@ def in_host_memory(value: Any, label: str) -> Any:
             "PyTorch on the CPU, NumPy arrays, and wmma_emu.ptx.TritonTensor"
         )
     return value
-

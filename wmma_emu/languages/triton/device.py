@@ -75,7 +75,7 @@ class LoadedKernel(NamedTuple):
 
 
 class Utils:
-    """What Triton's compiled kernels and host code call of a driver."""
+    """The functions of a driver that Triton's compiled kernels and host code call."""
 
     def __init__(self, arch: Arch) -> None:
         self._arch = arch
@@ -85,10 +85,10 @@ class Utils:
         return self, LoadedKernel(name, binary.decode()), ANSWERED_REGISTERS, 0, _THREADS
 
     def unload_module(self, module: object) -> None:
-        """Do nothing: nothing was loaded into a GPU."""
+        """Return: nothing was loaded into a GPU."""
 
     def set_printf_fifo_size(self, size: int) -> None:
-        """Do nothing: the emulator's output has no limit."""
+        """Return: the emulator's output has no limit."""
 
     def get_device_properties(self, device: int) -> Properties:
         """Return the properties of the emulated chip."""

@@ -21,7 +21,7 @@ def emulated_driver(session: Session) -> Any:
     arch = session.arch
 
     class EmulatedDriver(GPUDriver):  # type: ignore[misc]
-        # GPUDriver's own functions are those of torch.cuda, and torch need not be installed.
+        # GPUDriver.__init__ takes functions of torch.cuda, and torch need not be installed.
         def __init__(self) -> None:
             self.utils, self.launcher_cls = Utils(arch), partial(Launcher, session)
             device = Device()

@@ -55,7 +55,7 @@ class Launcher:
             raise
 
     def _note(self, launched: Launched) -> None:
-        """Note a launch, before its findings raise or warn, and pass it to the function that the program watches with."""
+        """Note a launch before its findings raise or warn, and pass it to the ``watch`` of the session's options."""
         self._session.launched(LANGUAGE, launched.launch.kernel.called, launched.report)
         watch = self._session.options.get("watch")
         if watch is not None:
@@ -66,7 +66,7 @@ class Launcher:
         if not hasattr(source, "fn"):
             raise ArgumentError(
                 f"{function.name} was compiled from a file of Triton's IR, which has no names and types of arguments; "
-                "launch the function that it was made of"
+                "launch the Triton function"
             )
         given = [x.name for x in source.fn.params if not x.is_constexpr]
         kernel = SimpleNamespace(metadata=self._metadata, src=source, asm={"ptx": function.text})

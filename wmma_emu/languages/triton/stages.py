@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Triton's compiler stops at PTX: its hook for the stages replaces ptxas, and keeps these kernels apart in its cache."""
+"""Triton's compiler stops at PTX: its hook for stages replaces ptxas, and separates these kernels in its cache."""
 
 from collections.abc import MutableMapping
 from typing import Any
@@ -8,7 +8,7 @@ _KEY = "wmma_emu: PTX instead of machine code"
 
 
 def stop_at_ptx(before: Any) -> Any:
-    """Return a hook for ``triton.knobs.runtime.add_stages_inspection_hook``; ``before`` is the hook that was there.
+    """Return a hook for ``triton.knobs.runtime.add_stages_inspection_hook``; ``before`` is the earlier hook.
 
     Triton calls it without arguments for a key of its caches, and with the stages to change them.
     """
