@@ -119,11 +119,12 @@ def tutorial_06_fused_attention() -> float:
         future = torch.ones(128, 128).triu(1).bool()
         return scores.masked_fill(future, float("-inf")).softmax(-1) @ v.float()
 
-    return with_gradients(lambda q, k, v: attention(q, k, v, True, 0.5, False), theirs, q, k, v)
+    return with_gradients(lambda q, k, v: attention(q, k, v, True, 0.5, False, False), theirs, q, k, v)
 
 
 def liger(name: str) -> ModuleType:
     """Import a file of Liger's operations, without the packages around it, which need transformers."""
+    importlib.import_module("torch.distributed.tensor")  # which some of the files use, and others import
     root = Path(_FOLDERS["liger"]) / "liger_kernel"
     for package in ("liger_kernel", "liger_kernel.ops"):
         if package not in sys.modules:

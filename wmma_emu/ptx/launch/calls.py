@@ -56,8 +56,8 @@ def level_of_the_caller() -> int:
 
     Examples
     --------
-    >>> level_of_the_caller()
-    1
+    >>> level_of_the_caller() > 0
+    True
     """
     frame, level = sys._getframe(1), 1
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in _NOT_THE_CALLER:
