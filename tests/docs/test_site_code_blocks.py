@@ -59,6 +59,8 @@ NOT_RUN = {
     ("docs/how-to/find-out-what-a-gpu-does.md", "from functools import partial"): _GPU,
     ("docs/evidence/refused-kernels-2026-11-27.md", "python -m tools.refused_kernels"): "needs the compiled kernels",
     ("docs/evidence/launch-limits-2026-11-27.md", "python -m tools.measure_launch_limits"): "takes many minutes",
+    ("docs/evidence/languages-2026-11-28.md", "python -m tools.triton_programs"): "needs PyTorch and other projects",
+    ("docs/how-to/run-a-triton-program.md", "wmma_emu: 1 launch"): "its seconds differ; tests/languages see to reports",
     ("docs/how-to/install.md", "python3 -m venv"): _INSTALLS,
     ("docs/how-to/install.md", ". .venv/bin/activate"): _INSTALLS,
     ("docs/how-to/install.md", "pip install"): _INSTALLS,
