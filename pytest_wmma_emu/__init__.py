@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _SILENCE, _FINDINGS = "wmma_emu_silence", "kernel_findings"
 _OPTION = "--kernel-findings"
+_DEFAULT_CHIP = "h100"
 _MARKERS = {
     f"{_SILENCE}(kind, line, reason)":
         "findings of one kind at one line (of the PTX, or 'file.cu:16') that are acceptable",
@@ -93,6 +94,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--kernel-baseline-update", action="store_true",
         help="add the findings of this run to the file of --kernel-baseline, and let none of them fail a test",
     )  # fmt: skip
+    group.addoption(
+        "--emulate", metavar="CHIP", nargs="?", const=_DEFAULT_CHIP,
+        help="run the kernels that the tests launch in Triton and other languages on an emulated chip, h100 if left "
+        "out: --emulate or --emulate=a100; the options for findings apply",
+    )  # fmt: skip
     parser.addini(_FINDINGS, f"{rule}; one per line, before those of the command line", type="linelist", default=[])
 
 
@@ -113,6 +119,12 @@ def pytest_configure(config: pytest.Config) -> None:
         if wrong := wrong_rule(given):
             raise pytest.UsageError(f"{_OPTION} (or {_FINDINGS} of the configuration): {wrong}")
         session.given = tuple(given)
+    if config.getoption("emulate"):
+        from pytest_wmma_emu.emulation import begin
+        from pytest_wmma_emu.launches import Launches
+
+        session.launches = Launches()
+        begin(config, lambda: session.rules, session.watch)
     if config.getoption("kernel_baseline_update") or any(config.getoption(f"kernel_{x}") for x in _FILES):
         from pytest_wmma_emu.files import Files
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         gpu,
         instructions,
         kernels,
+        languages,
         layouts,
         ptx,
         quantise,
@@ -65,6 +66,7 @@ if TYPE_CHECKING:
     from wmma_emu.gemm import Comparison, KOrder, compare_archs, explain, gemm
     from wmma_emu.instructions import ARCHS, INSTRUCTIONS, Instruction
     from wmma_emu.kernels import kernel
+    from wmma_emu.languages import emulate
     from wmma_emu.layouts import LaneMap
     from wmma_emu.memory import Pointer
     from wmma_emu.warp import BoundInstruction
@@ -110,6 +112,7 @@ __all__ = [
     "__version__",
     "arithmetic",
     "compare_archs",
+    "emulate",
     "errors",
     "evidence",
     "explain",
@@ -121,6 +124,7 @@ __all__ = [
     "instructions",
     "kernel",
     "kernels",
+    "languages",
     "layouts",
     "mma",
     "ptx",
@@ -142,6 +146,7 @@ _HOMES = {
     "gemm": ("Comparison", "KOrder", "compare_archs", "explain", "gemm"),
     "instructions": ("ARCHS", "INSTRUCTIONS", "Instruction"),
     "kernels": ("kernel",),
+    "languages": ("emulate",),
     "layouts": ("LaneMap",),
     "memory": ("Pointer",),
     "warp": ("BoundInstruction",),

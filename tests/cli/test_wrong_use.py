@@ -23,7 +23,7 @@ SHAPES = (
 )
 COMMANDS = (
     "list, show, layout, where, what, schedule, chips, explore, handout, gemm, explain, compare, quantise, ptx, "
-    "finding, crosscheck, doctor, completion, help, version"
+    "run, finding, crosscheck, doctor, completion, help, version"
 )
 INSTR = "INSTR: PTX mnemonic, as in m16n8k16.f32.f16.f16.f32, wmma.mma.m16n16k16.f32.f32 or wgmma.m64n64k16.f32.f16.f16"
 OPERANDS = "f32, f16, bf16, tf32, e4m3, e5m2, e3m2, e2m3, e2m1, f64, s8, u8, s4, u4, b1"

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from wmma_emu.cli import instruction_options as instructions
 from wmma_emu.cli import product_options as products
 from wmma_emu.cli.choices import add_output, option
+from wmma_emu.cli.program_options import add_run
 from wmma_emu.cli.ptx_options import add_ptx
 
 SHELLS = ("bash", "zsh", "fish")
@@ -71,6 +72,9 @@ COMMANDS: dict[str, tuple[Callable[[argparse.ArgumentParser], None], str, str]] 
                  "Quantise an array to a block-scaled format: its elements, its scales, and the quantisation error."),
     "ptx": (add_ptx, "the PTX of a real kernel: explained, or run without a GPU",
             "Explain the PTX that nvcc, NVRTC or Triton wrote, or run it on .npy files, without a GPU."),
+    "run": (add_run, "a Python program, unedited, with its kernels on an emulated chip",
+            "Run a Python script or module with the kernels that it launches on an emulated chip. The exit status "
+            "comes from the program; the report of its launches is written to standard error."),
     "finding": (_add_finding, "the kinds of findings in kernels: their meanings and fixes",
                 "List the kinds of findings, or explain one: a kernel that has it, the report, how to fix it, "
                 "when it may be silenced, and what NVIDIA's compute-sanitizer reports for it."),

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from wmma_emu.cli.command_table import COMMANDS
+from wmma_emu.cli.program_options import require_program, split_program
 from wmma_emu.cli.ptx_options import ACTIONS, check_action, check_source
 from wmma_emu.cli.spelling import COMMAND_WORDS, ELSEWHERE, command_of, names_of_options, options_of, respelled
 from wmma_emu.cli.usage import UsageError, did_you_mean
@@ -36,6 +37,7 @@ _EXAMPLES = """examples:
   wmma-emu quantise X.npy --to nvfp4 -o elements.npy --scales scales.npy
   wmma-emu ptx explain kernel.ptx
   wmma-emu ptx run kernel.ptx --grid 4 --block 256 --arg y.npy=x.npy --arg 1024
+  wmma-emu run --arch a100 train.py --steps 1
   wmma-emu finding race
   wmma-emu crosscheck --instr 'm16n8k16.*bf16' --count 1e8 --report report.html
 
@@ -101,6 +103,9 @@ def parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
         check_action(rest)
         if rest[0] in ACTIONS:
             action, rest = rest[0], rest[1:]
+    program: list[str] = []
+    if command == "run":
+        rest, program = split_program(rest)
     parser = parser_of(command, action)
     try:
         arguments, unread = parser.parse_known_args(respelled(rest, parser))
@@ -109,6 +114,9 @@ def parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
             check_source(rest)
         raise
     arguments.command, arguments.action = command, action
+    if command == "run":
+        arguments.program = program
+        require_program(arguments)
     return _with_unread(arguments, unread, parser)
 
 

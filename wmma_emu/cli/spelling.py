@@ -5,6 +5,7 @@ import argparse
 import re
 from collections.abc import Sequence
 
+from wmma_emu.cli.program_options import KERNEL_FILES, is_kernel_file
 from wmma_emu.spellings import as_spelled
 
 ELEMENT = re.compile(
@@ -30,7 +31,7 @@ COMMAND_WORDS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("verify", "validate", "fuzz"), ("crosscheck",)),
     **dict.fromkeys(("completions", "autocomplete"), ("completion",)),
     **dict.fromkeys(("environment", "env", "about", "extras", "diagnose"), ("doctor",)),
-    **dict.fromkeys(("run", "launch", "exec", "test"), ("ptx", "run")),
+    **dict.fromkeys(("launch", "exec", "test"), ("ptx", "run")),
     **dict.fromkeys(("kernel", "kernels", "cuda"), ("ptx", "explain")),
 }
 """Synonyms of commands, and the commands that they mean."""
@@ -74,14 +75,18 @@ _FORMATS = {"md": "markdown", "py": "python", "txt": "text"}
 def command_of(words: Sequence[str]) -> list[str]:
     """Replace a synonym of a command by the command; ``ptx FILE`` is ``ptx explain FILE``.
 
+    ``run`` of a file of kernels is ``ptx run``.
+
     Examples
     --------
     >>> command_of(["quantize", "x.npy"]), command_of(["run", "k.cu"]), command_of(["ptx", "k.cu"])
     (['quantise', 'x.npy'], ['ptx', 'run', 'k.cu'], ['ptx', 'explain', 'k.cu'])
     """
     first = words[0].casefold()
+    if first == "run" and is_kernel_file(words[1:]):
+        return ["ptx", *words]
     words = [*COMMAND_WORDS.get(first, (first if first.isalpha() else words[0],)), *words[1:]]
-    if words[0] == "ptx" and len(words) > 1 and words[1].casefold().endswith((".ptx", ".cu", ".cuh")):
+    if words[0] == "ptx" and len(words) > 1 and words[1].casefold().endswith(KERNEL_FILES):
         return ["ptx", "explain", *words[1:]]
     return words
 

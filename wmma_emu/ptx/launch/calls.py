@@ -47,6 +47,24 @@ def errors_at_the_caller(function: Callable[P, R]) -> Callable[P, R]:
     return called
 
 
+_NOT_THE_CALLER = ("wmma_emu", "triton")
+"""The packages through which a program launches kernels."""
+
+
+def level_of_the_caller() -> int:
+    """Return the ``stacklevel`` with which the function that calls this one names the program's line in a warning.
+
+    Examples
+    --------
+    >>> level_of_the_caller() > 0
+    True
+    """
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in _NOT_THE_CALLER:
+        frame, level = frame.f_back, level + 1
+    return level
+
+
 _OLD_CONTRACTIONS = {"ptxas": "rules"}
 """The names of version 0.1.0 for methods that decide what is fused, if they differ from today's."""
 

@@ -13,7 +13,7 @@ from wmma_emu.ptx.findings import CHECKS, KINDS, Sighting, merged
 from wmma_emu.ptx.launch.actions import Actions
 from wmma_emu.ptx.launch.arguments import Argument, LaunchArguments, object_arguments
 from wmma_emu.ptx.launch.barrier_trials import MOST_TRIALS, make_trial
-from wmma_emu.ptx.launch.calls import echo, errors_at_the_caller, uninterrupted
+from wmma_emu.ptx.launch.calls import echo, errors_at_the_caller, level_of_the_caller, uninterrupted
 from wmma_emu.ptx.launch.explaining import explain_sighting
 from wmma_emu.ptx.launch.launch_tickets import HostRange, LaunchTicket, host_ranges
 from wmma_emu.ptx.launch.memory_of_arrays import memory_of
@@ -107,7 +107,7 @@ class Launch(Runner):
             report = self._run_all(given, chosen, actions, spent)
         if warned := actions.findings_with("warn", report.findings):
             said = summary_of(replace(report, findings=warned))
-            warnings.warn(KernelFindingsWarning(said, [x.title for x in warned]), stacklevel=4)
+            warnings.warn(KernelFindingsWarning(said, [x.title for x in warned]), stacklevel=level_of_the_caller())
         return report
 
     def _run_all(self, given: LaunchArguments, chosen: LaunchOptions, actions: Actions, spent: float) -> Report:

@@ -240,16 +240,29 @@ class Module(PtxText):
         chip, fixed = arch_of(arch), dict(constexprs or {})
 
         def make(compiled: CompiledTriton) -> Module:
-            contraction = {} if compiled.fusion else {"contraction": "never"}
-            module = cls(compiled.ptx, arch, **{"name": compiled.name, **contraction, **keywords})
-            module.triton, module.sources = compiled, {}
-            return module
+            return cls.of_compiled_triton(compiled, arch, **keywords)
 
         compiled = compile_request(function, chip, fixed, options, signature, arguments, divisible_by_16)
         if compiled is not None:
             return make(compiled)
         addresses = LaunchOptions(addresses=keywords.get("addresses", "emulator")).addresses
         return TritonModule(function, chip, {**fixed, **options}, make, addresses)
+
+    @classmethod
+    def of_compiled_triton(cls, compiled: CompiledTriton, arch: str | Arch, **keywords: Any) -> "Module":
+        """Return the module of a kernel that Triton has compiled.
+
+        Parameters
+        ----------
+        compiled : CompiledTriton
+        arch : str or Arch
+        **keywords
+            Keywords of `Module`.
+        """
+        contraction = {} if compiled.fusion else {"contraction": "never"}
+        module = cls(compiled.ptx, arch, **{"name": compiled.name, **contraction, **keywords})
+        module.triton, module.sources = compiled, {}
+        return module
 
     @errors_at_the_caller
     def link(self, *others: "Module | str") -> "Module":

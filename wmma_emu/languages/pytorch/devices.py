@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: MIT
+"""The device "cuda" as the memory of the host, in calls of PyTorch's functions."""
+
+from collections.abc import Callable
+from typing import Any
+
+
+def on_the_host(device: Any) -> Any:
+    """Return the CPU for a CUDA device, in any of PyTorch's spellings; other values are returned as they are.
+
+    Examples
+    --------
+    >>> on_the_host("cuda:0"), on_the_host("meta"), on_the_host(None)
+    ('cpu', 'meta', None)
+    """
+    if isinstance(device, str):
+        return "cpu" if device.split(":")[0] == "cuda" else device
+    return "cpu" if getattr(device, "type", None) == "cuda" and hasattr(device, "index") else device
+
+
+_UNCHANGED = frozenset({"cuda", "pin_memory"})
+"""Methods of tensors that return the tensor: its memory is the memory that an emulated launch uses."""
+
+_ANSWERS: dict[str, Callable[..., Any]] = {"get_device": lambda tensor: 0, "record_stream": lambda tensor, stream: None}
+"""Methods of tensors that ask for the device or its streams."""
+
+
+def host_mode() -> Any:
+    """Return a mode of PyTorch in which ``device="cuda"``, ``x.cuda()`` and ``x.to("cuda")`` mean the host's memory."""
+    from torch.overrides import TorchFunctionMode
+
+    class HostMode(TorchFunctionMode):  # type: ignore[misc]
+        def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            name, named = getattr(function, "__name__", ""), dict(kwargs or {})
+            if name in _UNCHANGED and args:
+                return args[0]
+            if name in _ANSWERS and args:
+                return _ANSWERS[name](*args, **named)
+            if "device" in named:
+                device = named["device"]
+                is_number = isinstance(device, int) and not isinstance(device, bool)
+                named["device"] = "cpu" if is_number else on_the_host(device)
+            named.pop("pin_memory", None)
+            first = 1 if name == "to" else 0
+            return function(*args[:first], *(_moved(x, name) for x in args[first:]), **named)
+
+    return HostMode()
+
+
+def _moved(value: Any, function: str) -> Any:
+    """Replace a device among positional arguments; a string is one only where a device may be."""
+    return value if isinstance(value, str) and function != "to" else on_the_host(value)
+
+
+def host_generator() -> Any:
+    """Return a class that replaces ``torch.Generator``: a generator of the device "cuda" is one of the CPU."""
+    import torch
+
+    generator = torch.Generator
+
+    class HostGenerator(generator):  # type: ignore[misc, valid-type]
+        def __new__(cls, device: Any = "cpu") -> Any:
+            return generator.__new__(cls, on_the_host(device))
+
+    return HostGenerator

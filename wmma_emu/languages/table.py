@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: MIT
+"""The kernel languages that this project knows."""
+
+from wmma_emu.languages.plugin import Language
+
+LANGUAGES: tuple[Language, ...] = (
+    Language(
+        "PyTorch", "torch", "wmma_emu.languages.pytorch.installing:install", "torch", versions=("2.13.0+cpu",),
+    ),
+    Language(
+        "Triton", "triton", "wmma_emu.languages.triton.installing:install", "triton", "triton", versions=("3.9.0",),
+    ),
+)  # fmt: skip
+"""One entry for each language. PyTorch is not a kernel language: its plug-in answers host code that asks for CUDA."""
