@@ -3,5 +3,10 @@
 
 from wmma_emu.languages.plugin import Language
 
-LANGUAGES: tuple[Language, ...] = ()
+LANGUAGES: tuple[Language, ...] = (
+    Language(
+        "numba-cuda", "numba.cuda", "wmma_emu.languages.numba_cuda:install", "numba-cuda", extra="numba-cuda",
+        versions=("0.30.4",),
+    ),
+)  # fmt: skip
 """One entry for each language."""

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: MIT
+"""Arrays of the host as arguments: a copy in the device's memory for the launch, and the results back."""
+
+import ctypes
+import weakref
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import byte_bounds
+from numpy.typing import NDArray
+
+from wmma_emu.languages.numba_cuda.memory import DeviceMemory
+
+
+class HostArgument:
+    """A copy of a host array, a view of its own memory too, with the attributes that numba-cuda passes to kernels.
+
+    All bytes between the first and the last element are copied, and the elements of the view are copied back, so that
+    views with any strides may be arguments.
+
+    Examples
+    --------
+    >>> x = np.arange(6, dtype=np.int32)[::-2]
+    >>> device = HostArgument(DeviceMemory(), x, copies_in=True)
+    >>> device.elements[1] = 7
+    >>> device.copy_back()
+    >>> x
+    array([5, 7, 1], dtype=int32)
+    """
+
+    def __init__(self, memory: DeviceMemory, value: Any, *, copies_in: bool) -> None:
+        self.array = array = _array_of(value)
+        self.value, self.shape, self.dtype, self.size = value, array.shape, array.dtype, array.size
+        self.ptr = 0
+        self._layout = SimpleNamespace(
+            strides_in_bytes=array.strides, is_contiguous_c=array.flags.c_contiguous,
+            is_contiguous_f=array.flags.f_contiguous,
+        )  # fmt: skip
+        if not array.nbytes:
+            self.elements = array
+            return
+        lo, hi = byte_bounds(array)
+        block = memory.allocate(hi - lo)
+        weakref.finalize(self, memory.free, block.address)
+        self.ptr = block.address + int(array.ctypes.data) - lo
+        self.elements: NDArray[Any] = np.ndarray(
+            array.shape, array.dtype, block.bytes.view(np.ndarray), self.ptr - block.address, array.strides
+        )
+        if copies_in or not array.flags.forc:
+            block.bytes[:] = np.ctypeslib.as_array((ctypes.c_uint8 * (hi - lo)).from_address(lo))
+
+    def copy_back(self) -> None:
+        """Copy the elements to the array of the host."""
+        if self.array.nbytes and self.array.flags.writeable:
+            self.array[...] = self.elements
+
+
+def _array_of(value: Any) -> NDArray[Any]:
+    """Return an array in the memory of a value; a record of a structured array shares the array's memory."""
+    if isinstance(value, np.void):
+        address = int(value.__array_interface__["data"][0])
+        return np.ndarray((), value.dtype, (ctypes.c_uint8 * value.nbytes).from_address(address))
+    return np.asarray(value)
+
+
+def argument_hints(memory: DeviceMemory, is_on_device: Callable[[Any], bool], of_device: Callable[..., Any]) -> Any:
+    """Return the methods ``to_device`` of the hints In, and of Out and InOut."""
+
+    def of_input(hint: Any, retr: list[Any], stream: Any = 0) -> Any:
+        if is_on_device(hint.value):
+            return of_device(hint.value, stream)
+        device = HostArgument(memory, hint.value, copies_in=True)
+        retr.append(lambda: device)
+        return device
+
+    def of_output(hint: Any, retr: list[Any], stream: Any = 0) -> Any:
+        if is_on_device(hint.value):
+            return of_device(hint.value, stream)
+        device = HostArgument(memory, hint.value, copies_in=type(hint).copy_input)
+        retr.append(device.copy_back)
+        return device
+
+    return of_input, of_output
