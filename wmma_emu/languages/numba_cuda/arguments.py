@@ -3,10 +3,12 @@
 
 import ctypes
 import struct
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from wmma_emu.languages.numba_cuda.memory import DeviceMemory
 
@@ -30,48 +32,65 @@ def bytes_of(value: Any, size: int) -> bytes:
     return packed[:size].ljust(size, b"\0")
 
 
-def named_memory(memory: DeviceMemory, values: Sequence[Any], names: Sequence[str]) -> dict[str, Any]:
+class Part(NamedTuple):
+    """A flattened argument: the parameter, with the part of it that this is; the element's type if it is a pointer."""
+
+    name: str
+    dtype: np.dtype[Any] | None = None
+
+
+def named_memory(memory: DeviceMemory, values: Sequence[Any], parts: Sequence[Part]) -> dict[str, Any]:
     """Return all memory that a kernel can reach, by the names of the arguments that point to it, or its address.
 
     Examples
     --------
     >>> memory = DeviceMemory()
-    >>> x, y = memory.allocate(8), memory.allocate(8)
-    >>> sorted(named_memory(memory, [3, x.address], ["n", "x"]))[1]
-    'x'
+    >>> x, y = memory.allocate(24), memory.allocate(8)
+    >>> named_memory(memory, [3, x.address], [Part("n"), Part("x", np.dtype(np.float32))])["x"].shape
+    (6,)
     """
-    found: dict[int, str] = {}
-    for value, name in zip(values, names, strict=True):
+    found: dict[int, Part] = {}
+    for value, part in zip(values, parts, strict=True):
         block = memory.block_at(value) if isinstance(value, int) and not isinstance(value, bool) else None
         if block is not None:
             known = found.get(block.address)
-            found[block.address] = name if known in (None, name) else f"{known} and {name}"
-    blocks = memory.reachable()
-    taken = list(found.values())
-    return {
-        _unique(found.get(x.address, f"device memory at {x.address:#x}"), x.address, taken): x.bytes for x in blocks
-    }
+            name = part.name if known is None else f"{known.name} and {part.name}"
+            found[block.address] = Part(name, part.dtype)
+    named: dict[str, Any] = {}
+    for block in memory.reachable():
+        name, dtype = found.get(block.address) or Part(f"device memory at {block.address:#x}")
+        named[name if name not in named else f"{name} at {block.address:#x}"] = _typed(block.bytes, dtype)
+    return named
 
 
-def _unique(name: str, address: int, taken: list[str]) -> str:
-    return name if taken.count(name) <= 1 else f"{name} at {address:#x}"
+def _typed(array: NDArray[Any], dtype: np.dtype[Any] | None) -> NDArray[Any]:
+    """Return memory as an array of the argument's type, for messages, if it can be one."""
+    if dtype is None or dtype.kind not in "biufcV" or (dtype.kind == "V" and dtype.fields is None):
+        return array
+    return array if not dtype.itemsize or array.nbytes % dtype.itemsize else array.view(dtype)
 
 
-def names_of(parameters: Iterable[str], types: Sequence[Any], numba_types: Any) -> list[str]:
-    """Return a name for each flattened argument: the parameter, with the part of it that the argument is."""
-    names = [*parameters]
-    names += [f"argument {i}" for i in range(len(names), len(types))]
-    return [x for name, kind in zip(names, types, strict=False) for x in _parts(name, kind, numba_types)]
+def parts_of(
+    parameters: Iterable[str], kinds: Sequence[Any], types: Any, as_dtype: Callable[[Any], Any]
+) -> list[Part]:  # fmt: skip
+    """Return a part for each flattened argument; ``types`` and ``as_dtype`` are numba-cuda's."""
 
+    def parts(name: str, kind: Any) -> Iterator[Part]:
+        if isinstance(kind, types.Array):
+            yield from map(Part, (f"{name}.meminfo", f"{name}.parent", f"{name}.size", f"{name}.itemsize"))
+            yield Part(name, dtype_of(kind.dtype))
+            yield from (Part(f"{name}.{what}[{i}]") for what in ("shape", "strides") for i in range(kind.ndim))
+        elif isinstance(kind, types.BaseTuple):
+            for i, one in enumerate(kind):
+                yield from parts(f"{name}[{i}]", one)
+        elif kind in (types.complex64, types.complex128):
+            yield from (Part(f"{name}.real"), Part(f"{name}.imag"))
+        else:
+            yield Part(name)
 
-def _parts(name: str, kind: Any, numba_types: Any) -> Iterator[str]:
-    if isinstance(kind, numba_types.Array):
-        yield from (f"{name}.meminfo", f"{name}.parent", f"{name}.size", f"{name}.itemsize", name)
-        yield from (f"{name}.{what}[{i}]" for what in ("shape", "strides") for i in range(kind.ndim))
-    elif isinstance(kind, numba_types.BaseTuple):
-        for i, one in enumerate(kind):
-            yield from _parts(f"{name}[{i}]", one, numba_types)
-    elif kind in (numba_types.complex64, numba_types.complex128):
-        yield from (f"{name}.real", f"{name}.imag")
-    else:
-        yield name
+    def dtype_of(kind: Any) -> np.dtype[Any] | None:
+        with suppress(Exception):  # numba-cuda's own kinds of errors, for types that NumPy does not have
+            return np.dtype(as_dtype(kind))
+        return None
+
+    return [x for name, kind in zip(parameters, kinds, strict=False) for x in parts(name, kind)]

@@ -7,11 +7,15 @@ from math import prod
 from types import SimpleNamespace
 from typing import Any
 
+from wmma_emu.errors import BackendUnavailableError
 from wmma_emu.instructions.launches import LAUNCH_LIMITS
+from wmma_emu.languages.numba_cuda.grid_groups import grid_groups_for
 from wmma_emu.languages.numba_cuda.memory import Block, DeviceMemory
 from wmma_emu.ptx import Kernel, Module
 from wmma_emu.ptx.memory.shared_layout import static_bytes
 
+_ARCHIVE = "library"
+"""The kind of a static library; the device runtime, the only one that numba-cuda links, is the emulator's own."""
 
 
 class Code:
@@ -75,15 +79,30 @@ class EmulatedKernel:
         )  # fmt: skip
 
 
-def linked_module(linker: Any, name: str, make: Callable[..., Module]) -> Module:
-    """Link what numba-cuda gave to its linker, and make a module of the PTX.
+def linked_module(library: Any, new_linker: Callable[..., Any], cc: Any, make: Callable[..., Module]) -> Module:
+    """Link the code of a library of numba-cuda, and make a module of the PTX.
 
     With link-time optimisation, the default of numba-cuda, nvJitLink makes the PTX, as it makes the machine code for a
-    GPU. Otherwise the emulator links the PTX of the parts.
+    GPU. If there is PTX among the inputs, nvJitLink makes machine code only: they are then linked as PTX, as without
+    the optimisation, by the emulator.
     """
-    if linker._has_ltoir:
-        return make(linker.get_linked_ptx().decode().strip("\0"), name=name)
-    texts = [x.code for x in linker._object_codes if x.code_type != _ARCHIVE]
-    first, *others = [x.decode().strip("\0") if isinstance(x, bytes) else x for x in texts]
-    module = make(first, name=name)
-    return module.link(*others) if others else module
+    for is_optimised in (True, False) if library._lto else (False,):
+        linker = new_linker(max_registers=library._max_registers, cc=cc, lto=is_optimised)
+        library._link_all(linker, cc)
+        linker._object_codes = parts = [x for x in linker._object_codes if x.code_type != _ARCHIVE]
+        kinds = {x.code_type for x in parts}
+        if kinds in ({"ltoir"}, {"ptx"}):
+            texts = [linker.get_linked_ptx()] if kinds == {"ltoir"} else [x.code for x in parts]
+            first, *others = map(_text, texts)
+            module = make(first, name=library.name)
+            others += grid_groups_for("".join([first, *others]), module.program.version, module.program.target)
+            return module.link(*others) if others else module
+    found = ", ".join(sorted(kinds - {"ptx"}))
+    raise BackendUnavailableError(
+        f"{library.name} links code of the kind {found}; the emulator runs PTX: link CUDA C++, PTX or LTO-IR, and not "
+        "both of the last two"
+    )
+
+
+def _text(code: bytes | str) -> str:
+    return (code.decode() if isinstance(code, bytes) else code).strip("\0")

@@ -5,7 +5,8 @@
 - ``cuda.core``'s Device, Stream and LaunchConfig, and ``launch``, which need a driver;
 - ``get_cufunc`` of its code libraries, which links PTX instead of machine code;
 - ``to_device`` of the hints In, Out and InOut, which copy arrays with ``cuda.core``;
-- ``launch`` of its kernels, only to know the names of the parameters.
+- ``launch`` of its kernels, only to know the names of the parameters;
+- ``compile_cuda``, which adds line numbers, so that findings name lines of Python; they change no instruction.
 """
 
 import gc
@@ -20,7 +21,7 @@ from unittest.mock import patch
 from weakref import WeakKeyDictionary
 
 from wmma_emu.errors import WmmaEmuError
-from wmma_emu.languages.numba_cuda.arguments import bytes_of, named_memory, names_of
+from wmma_emu.languages.numba_cuda.arguments import Part, bytes_of, named_memory, parts_of
 from wmma_emu.languages.numba_cuda.chip import capability_of, name_of
 from wmma_emu.languages.numba_cuda.driver_calls import DriverCalls
 from wmma_emu.languages.numba_cuda.host_arrays import argument_hints
@@ -65,6 +66,7 @@ class _Installed:
                 (driver._ActiveContext, "_tls_cache", threading.local()),
                 (codegen.CUDACodeLibrary, "get_cufunc", lambda library: self._cufunc(library)),
                 (dispatcher._Kernel, "launch", lambda kernel, *a, **k: self._named(before, kernel, *a, **k)),
+                (dispatcher, "compile_cuda", _with_lines(dispatcher.compile_cuda)),
                 (args.In, "to_device", into),
                 (args.Out, "to_device", out),
                 *((x, name, y) for x in (dispatcher, nrt) for name, y in (
@@ -110,11 +112,9 @@ class _Installed:
         context = self._devices.get_context()
         code, function = self._functions.get(library, (None, None))
         if code is None or code.handle not in context.modules:
-            cc = library._ensure_cc(None)
-            linker = self._driver._Linker(max_registers=library._max_registers, cc=cc, lto=library._lto)
-            library._link_all(linker, cc)
             make = partial(Module, arch=self._session.arch, **self._session.module_options)
-            code = Code(linked_module(linker, library.name, make), self._memory, self._calls.load)
+            linked = linked_module(library, self._driver._Linker, library._ensure_cc(None), make)
+            code = Code(linked, self._memory, self._calls.load)
             module = context.create_module_image(code, library._setup_functions, library._teardown_functions)
             function = module.get_function(library._entry_name)
             self._functions[library] = code, function
@@ -133,10 +133,9 @@ class _Installed:
         plain = [_plain(x) for x in values]
         packed = [bytes_of(x, y.bytes) for x, y in zip(plain, parameters, strict=True)]
         cooperative = getattr(config, "is_cooperative", getattr(config, "cooperative_launch", False))
-        names = self._parameter_names(len(values))
         try:
             report = run[config.grid, config.block, config.shmem_size or 0](
-                *packed, addresses="host", reachable=named_memory(self._memory, plain, names),
+                *packed, addresses="host", reachable=named_memory(self._memory, plain, self._parts(len(plain))),
                 cooperative=bool(cooperative) or None,
             )  # fmt: skip
         except WmmaEmuError as error:
@@ -144,17 +143,18 @@ class _Installed:
             raise
         self._session.launched(NAME, run.called, report)
 
-    def _parameter_names(self, number: int) -> list[str]:
+    def _parts(self, number: int) -> list[Part]:
         from numba.cuda import types
+        from numba.cuda.np.numpy_support import as_dtype
 
         kernel = getattr(self._names, "kernel", None)
         function = getattr(kernel, "py_func", None)
-        if function is not None:
+        if kernel is not None and function is not None:
             code = function.__code__
-            found = names_of(code.co_varnames[: code.co_argcount], kernel.argument_types, types)
+            found = parts_of(code.co_varnames[: code.co_argcount], kernel.argument_types, types, as_dtype)
             if len(found) == number:
                 return found
-        return [f"argument {i}" for i in range(number)]
+        return [Part(f"argument {i}") for i in range(number)]
 
 
 class _Answers:
@@ -185,6 +185,13 @@ class Stream:
 
     def __cuda_stream__(self) -> tuple[int, int]:
         return 0, self.handle
+
+
+def _with_lines(compile_cuda: Callable[..., Any]) -> Callable[..., Any]:
+    def compiled(*arguments: Any, debug: bool = False, lineinfo: bool = False, **keywords: Any) -> Any:
+        return compile_cuda(*arguments, debug=debug, lineinfo=lineinfo or not debug, **keywords)
+
+    return compiled
 
 
 def _plain(value: Any) -> Any:
