@@ -9,16 +9,14 @@ CUDA driver; it calls one function, ``ptx_run``, for each launch, with the text 
 import ctypes
 import functools
 import importlib
-import json
 import os
-import re
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from tools.peers.outcomes import collect_outcomes, note_error
 from wmma_emu.ptx import Kernel, Module
 
 _FAILURES: list[str] = []
@@ -79,8 +77,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
     """Note which launch failed, which fails the test whatever it compares, and the first line of the error."""
     report = yield
-    if call.excinfo is not None and not call.excinfo.errisinstance(pytest.skip.Exception):
-        report.user_properties.append(("error", call.excinfo.exconly().strip().splitlines()[0][:200]))
+    note_error(report, call)
     if _FAILURES:
         report.user_properties.append(("launch", _FAILURES[0]))
         report.outcome = "failed"
@@ -88,31 +85,6 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     return report
 
 
-class _Results:
-    """Writes a line for each test, in the process that has all the reports."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.failed: set[str] = set()
-
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Write the outcome of the test itself, or of its preparation if that did not pass."""
-        if (report.when != "call" and report.passed) or report.nodeid in self.failed:
-            return
-        self.failed |= {report.nodeid} if report.failed else set()
-        noted = {str(x): str(y) for x, y in report.user_properties}
-        reason = noted.get("error", "")
-        if report.skipped and isinstance(report.longrepr, tuple):
-            reason = str(report.longrepr[2])
-        line = {
-            "test": report.nodeid, "outcome": report.outcome, "error": re.sub(r"0x[0-9a-f]{6,}", "0x...", reason),
-            "launch": noted.get("launch", ""), "seconds": round(report.duration, 2),
-        }  # fmt: skip
-        with self.path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(line) + "\n")
-
-
 def pytest_sessionstart(session: pytest.Session) -> None:
     """Collect the outcomes, but not in a worker of pytest-xdist."""
-    if not hasattr(session.config, "workerinput"):
-        session.config.pluginmanager.register(_Results(Path(os.environ["WMMA_EMU_RESULTS"])))
+    collect_outcomes(session)

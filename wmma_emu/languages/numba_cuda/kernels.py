@@ -79,20 +79,29 @@ class EmulatedKernel:
         )  # fmt: skip
 
 
-def linked_module(library: Any, new_linker: Callable[..., Any], cc: Any, make: Callable[..., Module]) -> Module:
+def linked_module(
+    library: Any, new_linker: Callable[..., Any], cc: Any, make: Callable[..., Module], note: Callable[[str], None]
+) -> Module:
     """Link the code of a library of numba-cuda, and make a module of the PTX.
 
     With link-time optimisation, the default of numba-cuda, nvJitLink makes the PTX, as it makes the machine code for a
-    GPU. If there is PTX among the inputs, nvJitLink makes machine code only: they are then linked as PTX, as without
-    the optimisation, by the emulator.
+    GPU. Where it makes no PTX, as of inputs that are PTX already, the emulator links the PTX of the parts, as without
+    the optimisation; a note says so.
     """
     for is_optimised in (True, False) if library._lto else (False,):
         linker = new_linker(max_registers=library._max_registers, cc=cc, lto=is_optimised)
         library._link_all(linker, cc)
         linker._object_codes = parts = [x for x in linker._object_codes if x.code_type != _ARCHIVE]
         kinds = {x.code_type for x in parts}
-        if kinds in ({"ltoir"}, {"ptx"}):
-            texts = [linker.get_linked_ptx()] if kinds == {"ltoir"} else [x.code for x in parts]
+        texts = [x.code for x in parts]
+        if is_optimised:
+            try:
+                texts, kinds = [linker.get_linked_ptx()], {"ptx"}
+            except Exception as error:  # of nvJitLink's binding
+                reason = str(error).strip().splitlines()[0]
+                note(f"{library.name} is linked without link-time optimisation: {reason}")
+                continue
+        if kinds == {"ptx"}:
             first, *others = map(_text, texts)
             module = make(first, name=library.name)
             others += grid_groups_for("".join([first, *others]), module.program.version, module.program.target)

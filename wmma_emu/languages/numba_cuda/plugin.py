@@ -113,7 +113,7 @@ class _Installed:
         code, function = self._functions.get(library, (None, None))
         if code is None or code.handle not in context.modules:
             make = partial(Module, arch=self._session.arch, **self._session.module_options)
-            linked = linked_module(library, self._driver._Linker, library._ensure_cc(None), make)
+            linked = linked_module(library, self._driver._Linker, library._ensure_cc(None), make, self._session.note)
             code = Code(linked, self._memory, self._calls.load)
             module = context.create_module_image(code, library._setup_functions, library._teardown_functions)
             function = module.get_function(library._entry_name)
@@ -189,7 +189,10 @@ class Stream:
 
 def _with_lines(compile_cuda: Callable[..., Any]) -> Callable[..., Any]:
     def compiled(*arguments: Any, debug: bool = False, lineinfo: bool = False, **keywords: Any) -> Any:
-        return compile_cuda(*arguments, debug=debug, lineinfo=lineinfo or not debug, **keywords)
+        try:
+            return compile_cuda(*arguments, debug=debug, lineinfo=lineinfo or not debug, **keywords)
+        except (ZeroDivisionError, AttributeError, KeyError):  # of numba-cuda's debug information, for some types
+            return compile_cuda(*arguments, debug=debug, lineinfo=lineinfo, **keywords)
 
     return compiled
 
