@@ -65,9 +65,17 @@ def named_memory(memory: DeviceMemory, values: Sequence[Any], parts: Sequence[Pa
 
 def _typed(array: NDArray[Any], dtype: np.dtype[Any] | None) -> NDArray[Any]:
     """Return memory as an array of the argument's type, for messages, if it can be one."""
-    if dtype is None or dtype.kind not in "biufcV" or (dtype.kind == "V" and dtype.fields is None):
+    if dtype is None or not _is_of_numbers(dtype) or not dtype.itemsize or array.nbytes % dtype.itemsize:
         return array
-    return array if not dtype.itemsize or array.nbytes % dtype.itemsize else array.view(dtype)
+    return array.view(dtype)
+
+
+def _is_of_numbers(dtype: np.dtype[Any]) -> bool:
+    if dtype.subdtype is not None:
+        return _is_of_numbers(dtype.base)
+    if dtype.fields is not None:
+        return all(_is_of_numbers(kind) for kind, *_ in dtype.fields.values())
+    return dtype.kind in "biufc"
 
 
 def parts_of(

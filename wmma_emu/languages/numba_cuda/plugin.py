@@ -2,7 +2,7 @@
 """What is patched in numba-cuda while the emulation is on; all else is numba-cuda's own code.
 
 - its driver: the functions of the CUDA driver are those of `DriverCalls`;
-- ``cuda.core``'s Device, Stream and LaunchConfig, and ``launch``, which need a driver;
+- ``cuda.core``'s Device, Stream, Program and LaunchConfig, and ``launch``, which need a driver;
 - ``get_cufunc`` of its code libraries, which links PTX instead of machine code;
 - ``to_device`` of the hints In, Out and InOut, which copy arrays with ``cuda.core``;
 - ``launch`` of its kernels, only to know the names of the parameters;
@@ -12,8 +12,9 @@
 import gc
 import os
 import threading
+import warnings
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
@@ -27,6 +28,7 @@ from wmma_emu.languages.numba_cuda.driver_calls import DriverCalls
 from wmma_emu.languages.numba_cuda.host_arrays import argument_hints
 from wmma_emu.languages.numba_cuda.kernels import Code, EmulatedKernel, linked_module
 from wmma_emu.languages.numba_cuda.memory import DeviceMemory
+from wmma_emu.languages.numba_cuda.programs import program_class
 from wmma_emu.languages.session import Session
 from wmma_emu.ptx import Module
 
@@ -48,7 +50,7 @@ class _Installed:
 
     def __init__(self, session: Session) -> None:
         from numba.cuda import args, codegen, dispatcher
-        from numba.cuda.cudadrv import devices, driver
+        from numba.cuda.cudadrv import devices, driver, nvrtc
         from numba.cuda.memory_management import nrt
 
         self._session, self._devices, self._driver = session, devices, driver
@@ -57,16 +59,18 @@ class _Installed:
         self._functions: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
         self._names = threading.local()
         before = dispatcher._Kernel.launch
+        unknown_lines = dispatcher.errors.NumbaDebugInfoWarning
         into, out = argument_hints(self._memory, _is_on_device, partial(_device_view, driver))
         with ExitStack() as stack:
             for owner, name, value in (
                 (driver, "ExperimentalDevice", self._device),
                 (driver, "ExperimentalStream", Stream),
+                (nvrtc, "Program", program_class(nvrtc.Program, driver.ObjectCode, nvrtc.bindings_nvrtc)),
                 (devices._runtime, "_tls", threading.local()),
                 (driver._ActiveContext, "_tls_cache", threading.local()),
                 (codegen.CUDACodeLibrary, "get_cufunc", lambda library: self._cufunc(library)),
                 (dispatcher._Kernel, "launch", lambda kernel, *a, **k: self._named(before, kernel, *a, **k)),
-                (dispatcher, "compile_cuda", _with_lines(dispatcher.compile_cuda)),
+                (dispatcher, "compile_cuda", _with_lines(dispatcher.compile_cuda, unknown_lines)),
                 (args.In, "to_device", into),
                 (args.Out, "to_device", out),
                 *((x, name, y) for x in (dispatcher, nrt) for name, y in (
@@ -187,12 +191,17 @@ class Stream:
         return 0, self.handle
 
 
-def _with_lines(compile_cuda: Callable[..., Any]) -> Callable[..., Any]:
+def _with_lines(compile_cuda: Callable[..., Any], unknown_lines: type[Warning]) -> Callable[..., Any]:
+    """Return the function with line numbers by default, and without the warning that a function has none."""
+
     def compiled(*arguments: Any, debug: bool = False, lineinfo: bool = False, **keywords: Any) -> Any:
-        try:
-            return compile_cuda(*arguments, debug=debug, lineinfo=lineinfo or not debug, **keywords)
-        except (ZeroDivisionError, AttributeError, KeyError):  # of numba-cuda's debug information, for some types
+        if debug or lineinfo:
             return compile_cuda(*arguments, debug=debug, lineinfo=lineinfo, **keywords)
+        with warnings.catch_warnings(), suppress(ZeroDivisionError, AttributeError, KeyError):
+            # These errors are of numba-cuda's debug information, which does not know all types.
+            warnings.simplefilter("ignore", unknown_lines)
+            return compile_cuda(*arguments, lineinfo=True, **keywords)
+        return compile_cuda(*arguments, **keywords)
 
     return compiled
 
