@@ -2,6 +2,7 @@
 """The parts of the plug-in for numba-cuda that need no numba-cuda: memory, arguments, the driver, grids, linking."""
 
 import ctypes
+from itertools import pairwise
 from types import SimpleNamespace
 
 import numpy as np
@@ -62,7 +63,7 @@ def test_blocks_begin_at_multiples_of_256_and_are_far_apart():
     memory = DeviceMemory()
     blocks = sorted((memory.allocate(40) for _ in range(20)), key=lambda x: x.address)
     assert {x.address % 256 for x in blocks} == {0}
-    assert all(y.address - x.end > 60_000 for x, y in zip(blocks, blocks[1:], strict=False))
+    assert all(y.address - x.end > 60_000 for x, y in pairwise(blocks))
 
 
 def test_bytes_travel_to_the_device_within_it_and_back(driver):
@@ -227,7 +228,9 @@ def _code(kind, text=""):
 
 def _linked(library, **linker):
     notes = []
-    module = linked_module(library, lambda **_: SimpleNamespace(**linker), (8, 0), lambda x, name: Module(x), notes.append)
+    module = linked_module(
+        library, lambda **_: SimpleNamespace(**linker), (8, 0), lambda x, name: Module(x), notes.append
+    )
     return module, notes
 
 

@@ -14,15 +14,17 @@ from wmma_emu.languages.numba_cuda.memory import DeviceMemory
 
 
 def bytes_of(value: Any, size: int) -> bytes:
-    """Return the bytes of an argument for a parameter of a size, as the driver reads them from the host's value.
+    r"""Return the bytes of an argument for a parameter of a size, as the driver reads them from the host's value.
 
     Examples
     --------
     >>> bytes_of(-1, 4), bytes_of(ctypes.c_float(1.0), 4), bytes_of(True, 1)
-    (b'\\xff\\xff\\xff\\xff', b'\\x00\\x00\\x80?', b'\\x01')
+    (b'\xff\xff\xff\xff', b'\x00\x00\x80?', b'\x01')
     """
-    if isinstance(value, ctypes._SimpleCData | ctypes.Structure | np.generic):
-        packed = bytes(value)
+    if isinstance(value, np.generic):
+        packed = value.tobytes()
+    elif isinstance(value, ctypes._SimpleCData | ctypes.Structure):
+        packed = bytes(memoryview(value))
     elif isinstance(value, float):
         packed = struct.pack("<d", value)
     elif isinstance(value, complex):
@@ -98,7 +100,8 @@ def parts_of(
 
     def dtype_of(kind: Any) -> np.dtype[Any] | None:
         with suppress(Exception):  # numba-cuda's own kinds of errors, for types that NumPy does not have
-            return np.dtype(as_dtype(kind))
+            found: np.dtype[Any] = np.dtype(as_dtype(kind))
+            return found
         return None
 
     return [x for name, kind in zip(parameters, kinds, strict=False) for x in parts(name, kind)]

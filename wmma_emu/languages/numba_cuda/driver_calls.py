@@ -32,7 +32,9 @@ class DriverCalls:
         Makes the exception for a code and a message.
     """
 
-    def __init__(self, arch: Arch, memory: DeviceMemory, binding: Any, failure: Callable[[Any, str], Exception]) -> None:
+    def __init__(
+        self, arch: Arch, memory: DeviceMemory, binding: Any, failure: Callable[[Any, str], Exception]
+    ) -> None:
         self._arch, self.memory, self._binding, self._failure = arch, memory, binding, failure
         self._attributes = attributes_of(arch)
         self._codes: dict[int, Any] = {}

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Arrays of the host as arguments: a copy in the device's memory for the launch, and the results back."""
 
-import ctypes
 import weakref
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -11,7 +10,7 @@ import numpy as np
 from numpy.lib.array_utils import byte_bounds
 from numpy.typing import NDArray
 
-from wmma_emu.languages.numba_cuda.memory import DeviceMemory
+from wmma_emu.languages.numba_cuda.memory import DeviceMemory, host_bytes
 
 
 class HostArgument:
@@ -34,22 +33,22 @@ class HostArgument:
         self.array = array = _array_of(value)
         self.value, self.shape, self.dtype, self.size = value, array.shape, array.dtype, array.size
         self.ptr = 0
+        self.elements: NDArray[Any] = array
         self._layout = SimpleNamespace(
             strides_in_bytes=array.strides, is_contiguous_c=array.flags.c_contiguous,
             is_contiguous_f=array.flags.f_contiguous,
         )  # fmt: skip
         if not array.nbytes:
-            self.elements = array
             return
         lo, hi = byte_bounds(array)
         block = memory.allocate(hi - lo)
         weakref.finalize(self, memory.free, block.address)
         self.ptr = block.address + int(array.ctypes.data) - lo
-        self.elements: NDArray[Any] = np.ndarray(
+        self.elements = np.ndarray(
             array.shape, array.dtype, block.bytes.view(np.ndarray), self.ptr - block.address, array.strides
         )
         if copies_in or not array.flags.forc:
-            block.bytes[:] = np.ctypeslib.as_array((ctypes.c_uint8 * (hi - lo)).from_address(lo))
+            block.bytes[:] = host_bytes(lo, hi - lo)
 
     def copy_back(self) -> None:
         """Copy the elements to the array of the host."""
@@ -61,7 +60,7 @@ def _array_of(value: Any) -> NDArray[Any]:
     """Return an array in the memory of a value; a record of a structured array shares the array's memory."""
     if isinstance(value, np.void):
         address = int(value.__array_interface__["data"][0])
-        return np.ndarray((), value.dtype, (ctypes.c_uint8 * value.nbytes).from_address(address))
+        return host_bytes(address, value.nbytes).view(value.dtype).reshape(())
     return np.asarray(value)
 
 

@@ -70,9 +70,10 @@ class EmulatedKernel:
         """The attributes by the names of ``cuda.core``."""
         program, arch = self.kernel.program, self.kernel.module.arch
         most = program.required_block or program.max_block
+        variables = self.kernel.module.variables.arrays()
         return SimpleNamespace(
             num_regs=0,
-            const_size_bytes=sum(x.nbytes for _, x, is_written in self.kernel.module.variables.arrays() if not is_written),
+            const_size_bytes=sum(x.nbytes for _, x, is_written in variables if not is_written),
             local_size_bytes=program.local_bytes,
             shared_size_bytes=self.shared_bytes,
             max_threads_per_block=prod(most) if most else LAUNCH_LIMITS[arch.name].threads,

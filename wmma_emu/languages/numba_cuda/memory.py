@@ -22,7 +22,7 @@ _ALIGNMENT = 256
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Memory that kernels may reach: its address, its bytes, and whether they are kept until somebody writes them.
+    """Memory of the device: its address, and its bytes.
 
     ``is_variable`` marks a variable of a module, which kernels reach by its name, at an address of its own.
     """
@@ -35,6 +35,11 @@ class Block:
     def end(self) -> int:
         """The address after the last byte."""
         return self.address + self.bytes.nbytes
+
+
+def host_bytes(address: int, size: int) -> NDArray[np.uint8]:
+    """Return bytes of the host by their address; the caller keeps them alive."""
+    return np.ctypeslib.as_array((ctypes.c_uint8 * size).from_address(address))
 
 
 class DeviceMemory:
@@ -77,7 +82,7 @@ class DeviceMemory:
 
     def add_host(self, address: int, size: int) -> Block:
         """Add memory of the host by its address."""
-        return self.add(np.frombuffer((ctypes.c_uint8 * size).from_address(address), np.uint8))
+        return self.add(host_bytes(address, size))
 
     def free(self, address: int) -> None:
         """Remove a block, whose bytes kernels can no longer reach."""
@@ -106,7 +111,7 @@ class DeviceMemory:
     def write(self, target: int, source: int, size: int) -> None:
         """Copy bytes of the host to the device."""
         if size:
-            self._part(target, size)[:] = np.ctypeslib.as_array((ctypes.c_uint8 * size).from_address(source))
+            self._part(target, size)[:] = host_bytes(source, size)
 
     def read(self, target: int, source: int, size: int) -> None:
         """Copy bytes of the device to the host."""

@@ -169,7 +169,7 @@ class _Answers:
     def __getattr__(self, name: str) -> Any:
         if not name.startswith("cu"):
             raise AttributeError(f"the driver has no attribute {name}")
-        self.ensure_initialized()  # type: ignore[attr-defined]
+        self.ensure_initialized()
         try:
             return getattr(self._calls, name)
         except AttributeError:
@@ -194,16 +194,18 @@ class Stream:
 def _with_lines(compile_cuda: Callable[..., Any], unknown_lines: type[Warning]) -> Callable[..., Any]:
     """Return the function with line numbers by default, and without the warning that a function has none."""
 
-    def compiled(*arguments: Any, debug: bool = False, lineinfo: bool = False, **keywords: Any) -> Any:
+    def compile_with_lines(*arguments: Any, debug: bool = False, lineinfo: bool = False, **keywords: Any) -> Any:
         if debug or lineinfo:
             return compile_cuda(*arguments, debug=debug, lineinfo=lineinfo, **keywords)
         with warnings.catch_warnings(), suppress(ZeroDivisionError, AttributeError, KeyError):
             # These errors are of numba-cuda's debug information, which does not know all types.
             warnings.simplefilter("ignore", unknown_lines)
-            return compile_cuda(*arguments, lineinfo=True, **keywords)
+            compiled = compile_cuda(*arguments, lineinfo=True, **keywords)
+            if not compiled.library._linking_files:  # nvJitLink refuses to link code with lines and code of NVRTC
+                return compiled
         return compile_cuda(*arguments, **keywords)
 
-    return compiled
+    return compile_with_lines
 
 
 def _plain(value: Any) -> Any:

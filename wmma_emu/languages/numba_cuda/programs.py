@@ -31,6 +31,6 @@ def program_class(program: Any, object_code: Any, nvrtc: Any) -> type:
 
 def _filled(size_of: Any, fill: Any, handle: Any) -> bytes:
     _, size = size_of(handle)
-    buffer = b" " * size
+    buffer: bytes = b" " * size
     fill(handle, buffer)
     return buffer
