@@ -6,7 +6,8 @@
 - ``get_cufunc`` of its code libraries, which links PTX instead of machine code;
 - ``to_device`` of the hints In, Out and InOut, which copy arrays with ``cuda.core``;
 - ``launch`` of its kernels, only to know the names of the parameters;
-- ``compile_cuda``, which adds line numbers, so that findings name lines of Python; they change no instruction.
+- ``compile_cuda``, which adds line numbers, so that findings name lines of Python; they change no instruction;
+- ``llvm_strs`` of its code libraries, without the lines where they cannot be linked.
 """
 
 import gc
@@ -33,6 +34,9 @@ from wmma_emu.languages.session import Session
 from wmma_emu.ptx import Module
 
 NAME = "numba-cuda"
+
+_VERSION, _OTHER = '!"Debug Info Version"', '!"Lines Version"'
+"""A flag of modules of LLVM IR, and one without a meaning."""
 
 
 def install(session: Session) -> Callable[[], None]:
@@ -69,6 +73,7 @@ class _Installed:
                 (devices._runtime, "_tls", threading.local()),
                 (driver._ActiveContext, "_tls_cache", threading.local()),
                 (codegen.CUDACodeLibrary, "get_cufunc", lambda library: self._cufunc(library)),
+                (codegen.CUDACodeLibrary, "llvm_strs", _without_lines(codegen.CUDACodeLibrary.llvm_strs)),
                 (dispatcher._Kernel, "launch", lambda kernel, *a, **k: self._named(before, kernel, *a, **k)),
                 (dispatcher, "compile_cuda", _with_lines(dispatcher.compile_cuda, unknown_lines)),
                 (args.In, "to_device", into),
@@ -200,12 +205,23 @@ def _with_lines(compile_cuda: Callable[..., Any], unknown_lines: type[Warning]) 
         with warnings.catch_warnings(), suppress(ZeroDivisionError, AttributeError, KeyError):
             # These errors are of numba-cuda's debug information, which does not know all types.
             warnings.simplefilter("ignore", unknown_lines)
-            compiled = compile_cuda(*arguments, lineinfo=True, **keywords)
-            if not compiled.library._linking_files:  # nvJitLink refuses to link code with lines and code of NVRTC
-                return compiled
+            return compile_cuda(*arguments, lineinfo=True, **keywords)
         return compile_cuda(*arguments, **keywords)
 
     return compile_with_lines
+
+
+def _without_lines(texts: property) -> property:
+    """Return the property of a library's LLVM IR, without lines if code of NVRTC is linked.
+
+    nvJitLink refuses to link the two. LLVM drops debug information whose version it does not find.
+    """
+
+    def found(library: Any) -> list[str]:
+        given: list[str] = texts.__get__(library)
+        return [x.replace(_VERSION, _OTHER) for x in given] if library._linking_files else given
+
+    return property(found)
 
 
 def _plain(value: Any) -> Any:
