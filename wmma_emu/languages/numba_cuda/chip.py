@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the driver says about the emulated chip: its name, its attributes, how many blocks it holds."""
+"""The emulated chip as the driver describes it: its name, its attributes, the number of blocks that it holds."""
 
 from wmma_emu.instructions import Arch
 from wmma_emu.instructions.launches import LAUNCH_LIMITS, dim3

@@ -46,7 +46,7 @@ class DriverCalls:
     # The device and its context
 
     def cuInit(self, flags: int) -> None:
-        """Do nothing: the device is there."""
+        """Return: the device is available."""
 
     def cuDriverGetVersion(self) -> int:
         return int(self._binding.CUDA_VERSION)
@@ -61,7 +61,7 @@ class DriverCalls:
         return 0
 
     def cuDevicePrimaryCtxRelease(self, device: int) -> None:
-        """Do nothing: the context holds no resources of its own."""
+        """Return: the context holds no resources."""
 
     def cuDevicePrimaryCtxReset(self, device: int) -> None:
         self.memory.clear()
@@ -86,13 +86,13 @@ class DriverCalls:
         return self._stack.pop()
 
     def cuCtxSynchronize(self) -> None:
-        """Do nothing: everything has ended."""
+        """Return: everything has ended."""
 
     def cuProfilerStart(self) -> None:
-        """Do nothing."""
+        """Return at once."""
 
     def cuProfilerStop(self) -> None:
-        """Do nothing."""
+        """Return at once."""
 
     # Memory
 
@@ -157,13 +157,13 @@ class DriverCalls:
         return self._binding.CUstream(next(self._handles))
 
     def cuStreamDestroy(self, stream: Any) -> None:
-        """Do nothing: a stream holds nothing."""
+        """Return: a stream holds nothing."""
 
     def cuStreamSynchronize(self, stream: Any) -> None:
-        """Do nothing: everything has ended."""
+        """Return: everything has ended."""
 
     def cuStreamWaitEvent(self, stream: Any, event: Any, flags: int) -> None:
-        """Do nothing: everything has ended."""
+        """Return: everything has ended."""
 
     def cuStreamAddCallback(self, stream: Any, callback: Any, data: int, flags: int) -> None:
         function = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int, ctypes.py_object)(int(callback))
@@ -181,10 +181,10 @@ class DriverCalls:
         self._events[int(event)] = time.perf_counter()
 
     def cuEventQuery(self, event: Any) -> None:
-        """Do nothing: everything has ended."""
+        """Return: everything has ended."""
 
     def cuEventSynchronize(self, event: Any) -> None:
-        """Do nothing: everything has ended."""
+        """Return: everything has ended."""
 
     def cuEventElapsedTime(self, start: Any, end: Any) -> float:
         """Return the emulator's own milliseconds, which say nothing about a GPU."""
@@ -196,7 +196,7 @@ class DriverCalls:
     # Modules and kernels
 
     def load(self, code: Any) -> int:
-        """Give loaded code a handle."""
+        """Return a new handle for loaded code."""
         handle = next(self._handles)
         self._codes[handle] = code
         return handle
@@ -213,10 +213,10 @@ class DriverCalls:
         return self._binding.CUdeviceptr(block.address), block.bytes.nbytes
 
     def cuKernelSetAttribute(self, attribute: Any, value: int, kernel: Any, device: int) -> None:
-        """Do nothing: a preference that changes no results."""
+        """Return: a preference that changes no results."""
 
     def cuKernelSetCacheConfig(self, kernel: Any, preference: Any, device: int) -> None:
-        """Do nothing: a preference that changes no results."""
+        """Return: a preference that changes no results."""
 
     def cuOccupancyMaxActiveBlocksPerMultiprocessor(self, kernel: int, threads: int, shared: int) -> int:
         return resident_blocks(self._arch, threads, shared + self._codes[kernel].shared_bytes)

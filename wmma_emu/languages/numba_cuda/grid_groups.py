@@ -63,7 +63,7 @@ ALL:
 
 
 def grid_groups_for(text: str, version: str, target: str) -> tuple[str, ...]:
-    """Return PTX to be linked with a text that calls these functions, for the same target; nothing for other texts.
+    """Return PTX to be linked with PTX that calls these functions, for the same target; nothing for other PTX.
 
     Examples
     --------

@@ -14,7 +14,7 @@ from wmma_emu.languages.numba_cuda.memory import DeviceMemory, host_bytes
 
 
 class HostArgument:
-    """A copy of a host array, a view of its own memory too, with the attributes that numba-cuda passes to kernels.
+    """A copy of a host array, itself a view, with the attributes that numba-cuda passes to kernels.
 
     All bytes between the first and the last element are copied, and the elements of the view are copied back, so that
     views with any strides may be arguments.
@@ -65,7 +65,7 @@ def _array_of(value: Any) -> NDArray[Any]:
 
 
 def argument_hints(memory: DeviceMemory, is_on_device: Callable[[Any], bool], of_device: Callable[..., Any]) -> Any:
-    """Return the methods ``to_device`` of the hints In, and of Out and InOut."""
+    """Return the methods ``to_device`` of the hints for inputs and for outputs."""
 
     def of_input(hint: Any, retr: list[Any], stream: Any = 0) -> Any:
         if is_on_device(hint.value):

@@ -87,7 +87,7 @@ def linked_module(
 
     With link-time optimisation, the default of numba-cuda, nvJitLink makes the PTX, as it makes the machine code for a
     GPU. Where it makes no PTX, as of inputs that are PTX already, the emulator links the PTX of the parts, as without
-    the optimisation; a note says so.
+    the optimisation; a note states this.
     """
     for is_optimised in (True, False) if library._lto else (False,):
         linker = new_linker(max_registers=library._max_registers, cc=cc, lto=is_optimised)

@@ -24,7 +24,7 @@ _ALIGNMENT = 256
 class Block:
     """Memory of the device: its address, and its bytes.
 
-    ``is_variable`` marks a variable of a module, which kernels reach by its name, at an address of its own.
+    ``is_variable`` marks a variable of a module, which kernels reach by its name, at another address.
     """
 
     address: int
@@ -126,7 +126,7 @@ class DeviceMemory:
             self.write(target, source, size)
 
     def fill(self, target: int, value: int, size: int) -> None:
-        """Write a byte to all bytes from an address on."""
+        """Write one value to a number of bytes, starting at an address."""
         if size:
             self._part(target, size)[:] = value & 0xFF
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""What is patched in numba-cuda while the emulation is on; all else is numba-cuda's own code.
+"""The patches in numba-cuda while the emulation is on; all else is numba-cuda's own code.
 
-- its driver: the functions of the CUDA driver are those of `DriverCalls`;
+- its driver: `DriverCalls` has the functions of the CUDA driver;
 - ``cuda.core``'s Device, Stream, Program and LaunchConfig, and ``launch``, which need a driver;
 - ``get_cufunc`` of its code libraries, which links PTX instead of machine code;
-- ``to_device`` of the hints In, Out and InOut, which copy arrays with ``cuda.core``;
+- ``to_device`` of the hints ``In``, ``Out`` and ``InOut``, which copy arrays with ``cuda.core``;
 - ``launch`` of its kernels, only to know the names of the parameters;
 - ``compile_cuda``, which adds line numbers, so that findings name lines of Python; they change no instruction;
 - ``llvm_strs`` of its code libraries, without the lines where they cannot be linked.
@@ -86,7 +86,7 @@ class _Installed:
             self._undo = stack.pop_all()
 
     def undo(self) -> None:
-        """Give back the emulated device's memory and modules, and undo the patches."""
+        """Release the emulated device's memory and modules, and undo the patches."""
         self._devices.reset()
         self._functions.clear()
         gc.collect()  # what numba-cuda keeps in circles is freed by the driver that made it
@@ -182,7 +182,7 @@ class _Answers:
 
 
 class Stream:
-    """A stream, as ``cuda.core`` has them."""
+    """A stream, as in ``cuda.core``."""
 
     def __init__(self, handle: Any) -> None:
         self.handle = int(handle)

@@ -5,7 +5,7 @@ from typing import Any
 
 
 def program_class(program: Any, object_code: Any, nvrtc: Any) -> type:
-    """Return a class in place of ``cuda.core.Program``; ``nvrtc`` is ``cuda.bindings.nvrtc``."""
+    """Return a class that replaces ``cuda.core.Program``; ``nvrtc`` is ``cuda.bindings.nvrtc``."""
 
     class Program:
         """A program whose PTX is made by calls of NVRTC; other kinds of code are made by the program of `cuda.core`."""
