@@ -62,7 +62,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     given, options = _parsed(list(sys.argv[1:] if argv is None else argv))
     found = util.find_spec("numba.cuda.tests")
     if found is None or found.submodule_search_locations is None:
-        print("numba-cuda is not installed: pip install 'wmma-emu[numba-cuda]'", file=sys.stderr)
+        print("numba-cuda is not installed: pip install '.[numba-cuda]'", file=sys.stderr)
         return 2
     names = given.tests or modules_of(Path(found.submodule_search_locations[0]))
     with tempfile.TemporaryDirectory() as folder:
