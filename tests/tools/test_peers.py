@@ -8,9 +8,10 @@ import shutil
 import numpy as np
 import pytest
 
-from tools.peers import cuda_samples, ocelot, tinygrad, tinygrad_device
+from tools.peers import cuda_samples, ocelot, tinygrad
 from tools.peers.cub_cases import CASES, source_of
 from tools.peers.table import Row, print_table, revision, table_of
+from wmma_emu.languages.tinygrad import argument_of, run_kernel
 
 HEAD = ".version 8.0\n.target sm_80\n.address_size 64\n"
 ADD = (
@@ -42,12 +43,12 @@ def test_a_folder_that_git_does_not_know_has_its_name(tmp_path):
 def test_a_launch_of_tinygrad_gets_the_memory_of_its_driver():
     memory = {4096: bytearray(np.array([7, 8, 9], np.int32).tobytes()), 8192: bytearray(8)}
     values = [8196, 4104, 0xFFFFFFFF]
-    tinygrad_device.run_kernel(ADD, values, ((1, 1, 1), (1, 1, 1), 0), memory)
+    run_kernel(ADD, values, ((1, 1, 1), (1, 1, 1), 0), memory)
     assert memory[8192].hex() == "00000000" + "08000000"
 
 
 def test_an_address_outside_the_memory_stays_a_number():
-    assert tinygrad_device.argument_of(12, 64, {4096: bytearray(4)}) == 12
+    assert argument_of(12, 64, {4096: bytearray(4)}) == 12
 
 
 def test_a_failed_launch_fails_its_test_and_gives_the_reason():

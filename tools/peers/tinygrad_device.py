@@ -6,65 +6,27 @@ CUDA driver; it calls one function, ``ptx_run``, for each launch, with the text 
 64-bit numbers: addresses in the driver's memory, or values.
 """
 
-import ctypes
-import functools
 import importlib
-import json
 import os
-import re
-from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
-from wmma_emu.ptx import Kernel, Module
+from tools.peers.outcomes import collect_outcomes, note_error
+from wmma_emu.languages.tinygrad import ptx_run
 
 _FAILURES: list[str] = []
 """Launches of the present test that failed."""
-
-
-def argument_of(value: int, bits: int, memory: Mapping[int, Any]) -> Any:
-    """Return the argument of a launch: the driver's memory that begins at an address, or the number itself.
-
-    Examples
-    --------
-    >>> argument_of(1002, 64, {1000: bytearray(b"abcd")}).tobytes(), argument_of(0xFFFFFFFF, 32, {})
-    (b'cd', np.int32(-1))
-    """
-    if bits < 64:
-        return np.array([value & (1 << bits) - 1], f"u{bits // 8}").view(f"i{bits // 8}")[0]
-    for base, cells in memory.items():
-        if base <= value < base + len(cells):
-            return np.frombuffer(cells, np.uint8)[value - base :]
-    return value
-
-
-@functools.cache
-def _kernel(text: str) -> Kernel:
-    module = Module(text)
-    return module[next(iter(module))]
-
-
-def run_kernel(text: str, values: list[int], launch: tuple[Any, Any, int], memory: Mapping[int, Any]) -> None:
-    """Launch the kernel of a module."""
-    grid, block, shared = launch
-    kernel = _kernel(text)
-    arguments = [argument_of(x, 8 * y.bytes, memory) for x, y in zip(values, kernel.parameters, strict=True)]
-    seconds = float(os.environ.get("WMMA_EMU_SECONDS", "300"))
-    kernel[grid, block, shared](*arguments, findings="report", max_seconds=seconds)
 
 
 def _ptx_run(
     source: Any, n_args: int, args: Any, blck_x: int, blck_y: int, blck_z: int, grid_x: int, grid_y: int,
     grid_z: int, shared_mem_size: int,
 ) -> None:  # fmt: skip
-    memory = importlib.import_module("test.mockgpu.cuda.cuda").cuda_state.memory
-    launch = ((grid_x, grid_y, grid_z), (blck_x, blck_y, blck_z), shared_mem_size)
-    text = ctypes.string_at(source).decode()
+    sizes = (blck_x, blck_y, blck_z, grid_x, grid_y, grid_z, shared_mem_size)
+    seconds = float(os.environ.get("WMMA_EMU_SECONDS", "300"))
     try:
-        run_kernel(text, [args[i] or 0 for i in range(n_args)], launch, memory)
+        ptx_run(source, n_args, args, *sizes, findings="report", max_seconds=seconds)
     except Exception as error:
         # The function of the library returns nothing: the driver cannot know, and the report below has the failure.
         _FAILURES.append(f"{type(error).__name__}: {str(error).splitlines()[0]}")
@@ -79,8 +41,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
     """Note which launch failed, which fails the test whatever it compares, and the first line of the error."""
     report = yield
-    if call.excinfo is not None and not call.excinfo.errisinstance(pytest.skip.Exception):
-        report.user_properties.append(("error", call.excinfo.exconly().strip().splitlines()[0][:200]))
+    note_error(report, call)
     if _FAILURES:
         report.user_properties.append(("launch", _FAILURES[0]))
         report.outcome = "failed"
@@ -88,31 +49,6 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     return report
 
 
-class _Results:
-    """Writes a line for each test, in the process that has all the reports."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.failed: set[str] = set()
-
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Write the outcome of the test itself, or of its preparation if that did not pass."""
-        if (report.when != "call" and report.passed) or report.nodeid in self.failed:
-            return
-        self.failed |= {report.nodeid} if report.failed else set()
-        noted = {str(x): str(y) for x, y in report.user_properties}
-        reason = noted.get("error", "")
-        if report.skipped and isinstance(report.longrepr, tuple):
-            reason = str(report.longrepr[2])
-        line = {
-            "test": report.nodeid, "outcome": report.outcome, "error": re.sub(r"0x[0-9a-f]{6,}", "0x...", reason),
-            "launch": noted.get("launch", ""), "seconds": round(report.duration, 2),
-        }  # fmt: skip
-        with self.path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(line) + "\n")
-
-
 def pytest_sessionstart(session: pytest.Session) -> None:
     """Collect the outcomes, but not in a worker of pytest-xdist."""
-    if not hasattr(session.config, "workerinput"):
-        session.config.pluginmanager.register(_Results(Path(os.environ["WMMA_EMU_RESULTS"])))
+    collect_outcomes(session)

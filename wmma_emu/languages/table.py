@@ -10,5 +10,9 @@ LANGUAGES: tuple[Language, ...] = (
     Language(
         "Triton", "triton", "wmma_emu.languages.triton.installing:install", "triton", "triton", versions=("3.9.0",),
     ),
+    Language(
+        "numba-cuda", "numba.cuda", "wmma_emu.languages.numba_cuda:install", "numba-cuda", extra="numba-cuda",
+        versions=("0.30.4",),
+    ),
 )  # fmt: skip
 """One entry for each language. PyTorch is not a kernel language: its plug-in answers host code that asks for CUDA."""
