@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Link a kernel and the functions that it calls into one list of instructions: scopes, labels and calls."""
 
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.ptx.program.callees import enter, variables_in
@@ -62,6 +63,7 @@ class Linker(LinkState):
         self._sources = SourceLines(files)
         self._assembly = lines_of_assembly(module.lines)
         self._opcodes: dict[tuple[str, tuple[str, ...]], str] = {}
+        self._used_bytes = 0
 
     def read(self, caller: Callee) -> None:
         """Append a function's instructions."""
@@ -89,6 +91,8 @@ class Linker(LinkState):
                     source = self._sources.at(statement.arguments)
                 elif statement.label is not None:
                     self._table(statement.label, statement, scope)
+                elif statement.name == "pragma":
+                    self._used_bytes = _used_bytes(statement.arguments)
             elif isinstance(statement, Label):
                 self._require_new(statement.name, statement)
                 scopes.labels[statement.name] = len(self.instructions)
@@ -170,9 +174,10 @@ class Linker(LinkState):
             self._add_sums(text, operands[0], guard, source)
         if self.variadic and not self.variadic.isdisjoint(variables_in(operands)):
             opcode, mnemonic, modifiers, operands = self._read_variadic(text, operands)
-        self.instructions.append(
-            PtxInstruction(opcode, mnemonic, modifiers, tuple(operands), guard, text.line, text.column, source)
-        )
+        made = PtxInstruction(opcode, mnemonic, modifiers, tuple(operands), guard, text.line, text.column, source)
+        if self._used_bytes and mnemonic in ("ld", "ldu"):
+            made, self._used_bytes = replace(made, used_bytes=self._used_bytes), 0
+        self.instructions.append(made)
 
     def _read_variadic(
         self, text: InstructionText, operands: Sequence[Operand | None]
@@ -235,3 +240,12 @@ class Linker(LinkState):
         for variable, symbol in scope.parameters:
             self.storage.frame.release(variable, symbol.offset)
         self.resolver.scopes.leave()
+
+
+_USED_BYTES = re.compile(r"used_bytes_mask\s+(0[xX][0-9a-fA-F]+|\d+)")
+
+
+def _used_bytes(pragmas: Sequence[str]) -> int:
+    """Return the bytes that the next load uses, a bit for each, 0 if no pragma states them."""
+    found = [x for pragma in pragmas if (x := _USED_BYTES.search(pragma))]
+    return int(found[-1][1], 0) if found else 0

@@ -138,7 +138,8 @@ class PtxInstruction:
     function of the driver, whose results and arguments, in this order, are the operands), a ``callee_name`` and the
     copies before and after it. A ``call`` to an address has the register as its only operand, and as ``targets`` the
     first instructions of the functions that it may call; ``brx.idx`` has ``targets``, and its index as the only
-    operand.
+    operand. ``used_bytes`` has a bit for each byte of a load that the kernel uses (``.pragma "used_bytes_mask"``); 0
+    means all of them.
     """
 
     opcode: str
@@ -154,6 +155,7 @@ class PtxInstruction:
     copies_in: tuple[ParameterCopy, ...] = ()
     copies_out: tuple[ParameterCopy, ...] = ()
     targets: tuple[int, ...] = ()
+    used_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)

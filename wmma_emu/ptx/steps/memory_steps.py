@@ -21,7 +21,8 @@ from wmma_emu.ptx.widths import bits_of_type
 
 def _load(instruction: PtxInstruction, context: CompileContext) -> Step:
     access = parse_access(instruction, 1, 0)
-    registers = [_register(instruction, element) for element in access.elements]
+    length = _used_length(instruction.used_bytes, access)
+    registers = [_register(instruction, element) for element in access.elements][:length]
     base, offset = access.address.base, access.address.offset
     if access.space.startswith("param") and isinstance(base, Symbol):
         return _load_parameter(access, registers, base.offset + offset, instruction)
@@ -29,12 +30,17 @@ def _load(instruction: PtxInstruction, context: CompileContext) -> Step:
     def step(state: State, active: Active) -> None:
         state.require_defined(instruction, access.address, active, "the address")
         values, undefined = state.memory.load(
-            instruction, access.space, addresses_of(state, access.address), access.size, access.length, active,
-            ordering=access.ordering,
+            instruction, access.space, addresses_of(state, access.address), access.size, length, active,
+            alignment=access.size * access.length, ordering=access.ordering,
         )  # fmt: skip
         _write(state, registers, values, undefined, active, access.signed)
 
     return step
+
+
+def _used_length(used_bytes: int, access: Access) -> int:
+    """Return the number of elements up to the last one that the kernel uses; the bytes after it may not exist."""
+    return min(-(-used_bytes.bit_length() // access.size), access.length) if used_bytes else access.length
 
 
 def _write(
