@@ -58,6 +58,7 @@ NOT_RUN = {
     ("docs/how-to/crosscheck-with-a-gpu.md", "import wmma_emu as we"): _GPU,
     ("docs/how-to/find-out-what-a-gpu-does.md", "from functools import partial"): _GPU,
     ("docs/evidence/refused-kernels-2026-11-27.md", "python -m tools.refused_kernels"): "needs the compiled kernels",
+    ("docs/evidence/languages-numba-cuda-2026-11-28.md", "python -m tools.peers.numba_cuda"): "needs numba-cuda",
     ("docs/evidence/drawn-launches-2026-11-28.md", "python -m tools.drawn_launches"): "needs the compiled kernels",
     ("docs/evidence/drawn-launches-2026-11-28.md", "python -m tools.launch_bundles"): "needs the bundles, and a GPU",
     ("docs/evidence/launch-limits-2026-11-27.md", "python -m tools.measure_launch_limits"): "takes many minutes",

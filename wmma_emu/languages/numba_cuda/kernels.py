@@ -10,7 +10,7 @@ from typing import Any
 from wmma_emu.errors import BackendUnavailableError
 from wmma_emu.instructions.launches import LAUNCH_LIMITS
 from wmma_emu.languages.numba_cuda.grid_groups import grid_groups_for
-from wmma_emu.languages.numba_cuda.memory import Block, DeviceMemory
+from wmma_emu.languages.numba_cuda.memory import DeviceBlock, DeviceMemory
 from wmma_emu.ptx import Kernel, Module
 from wmma_emu.ptx.memory.shared_layout import static_bytes
 
@@ -29,7 +29,7 @@ class Code:
 
     def __init__(self, module: Module, memory: DeviceMemory, load: Callable[[Any], int]) -> None:
         self.module, self._memory, self._load = module, memory, load
-        self.blocks: list[Block] = []
+        self.blocks: list[DeviceBlock] = []
         self.handle = load(self)
 
     @property
@@ -41,7 +41,7 @@ class Code:
         """Return a kernel."""
         return EmulatedKernel(self.module[name], self._load)
 
-    def variable(self, name: str) -> Block | None:
+    def variable(self, name: str) -> DeviceBlock | None:
         """Return the memory of a variable of the module, None if it has no such variable."""
         found = next((x for other, x, _ in self.module.variables.arrays() if other == name), None)
         if found is None:

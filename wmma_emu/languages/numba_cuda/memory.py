@@ -21,7 +21,7 @@ _ALIGNMENT = 256
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class DeviceBlock:
     """Memory of the device: its address, and its bytes.
 
     ``is_variable`` marks a variable of a module, which kernels reach by its name, at another address.
@@ -57,11 +57,11 @@ class DeviceMemory:
     """
 
     def __init__(self) -> None:
-        self._blocks: dict[int, Block] = {}
+        self._blocks: dict[int, DeviceBlock] = {}
         self._starts: list[int] = []
         self._lock = threading.RLock()
 
-    def allocate(self, size: int, *, is_tracked: bool = True) -> Block:
+    def allocate(self, size: int, *, is_tracked: bool = True) -> DeviceBlock:
         """Allocate a block; reports name reads of its uninitialised bytes if it is tracked.
 
         The host writes to mapped and managed memory without a call, which cannot be tracked: it begins as zeros.
@@ -71,16 +71,16 @@ class DeviceMemory:
         start = _GAP + -(int(buffer.ctypes.data) + _GAP) % _ALIGNMENT
         return self.add(buffer[start : start + size])
 
-    def add(self, array: NDArray[np.uint8], *, is_variable: bool = False) -> Block:
+    def add(self, array: NDArray[np.uint8], *, is_variable: bool = False) -> DeviceBlock:
         """Add bytes that exist already, such as pinned memory or a variable of a module."""
-        block = Block(int(array.ctypes.data), array, is_variable)
+        block = DeviceBlock(int(array.ctypes.data), array, is_variable)
         with self._lock:
             if block.address not in self._blocks:
                 self._starts.insert(bisect_right(self._starts, block.address), block.address)
             self._blocks[block.address] = block
         return block
 
-    def add_host(self, address: int, size: int) -> Block:
+    def add_host(self, address: int, size: int) -> DeviceBlock:
         """Add memory of the host by its address."""
         return self.add(host_bytes(address, size))
 
@@ -90,14 +90,14 @@ class DeviceMemory:
             if self._blocks.pop(address, None) is not None:
                 self._starts.remove(address)
 
-    def block_at(self, address: int) -> Block | None:
+    def block_at(self, address: int) -> DeviceBlock | None:
         """Return the block with the byte at an address."""
         with self._lock:
             at = bisect_right(self._starts, address) - 1
             found = self._blocks[self._starts[at]] if at >= 0 else None
         return found if found is not None and address < found.end else None
 
-    def reachable(self) -> list[Block]:
+    def reachable(self) -> list[DeviceBlock]:
         """Return all blocks that kernels can reach through pointers."""
         with self._lock:
             return [x for x in self._blocks.values() if x.bytes.nbytes and not x.is_variable]

@@ -17,6 +17,7 @@ import warnings
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from functools import partial
+from importlib.util import find_spec
 from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
@@ -40,7 +41,13 @@ _VERSION, _OTHER = '!"Debug Info Version"', '!"Lines Version"'
 
 
 def install(session: Session) -> Callable[[], None]:
-    """Make kernels of numba-cuda run on the emulator, and return the function that undoes it."""
+    """Make kernels of numba-cuda run on the emulator, and return the function that undoes it.
+
+    Without numba-cuda, ``numba.cuda`` is the older package that numba itself contains, which is left alone.
+    """
+    if find_spec("numba_cuda") is None:
+        session.note("numba.cuda is numba's own, whose kernels are not emulated: install numba-cuda")
+        return lambda: None
     from numba.cuda.core import config
 
     if config.ENABLE_CUDASIM:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The parts of the plug-in for numba-cuda that need no numba-cuda: memory, arguments, the driver, grids, linking."""
+"""The rules of the plug-in for numba-cuda, without numba-cuda: memory, arguments, the driver, grids, linking."""
 
 import ctypes
 from itertools import pairwise
@@ -10,12 +10,14 @@ import pytest
 
 from wmma_emu.errors import ArgumentValueError, BackendUnavailableError
 from wmma_emu.instructions import arch_of
+from wmma_emu.languages.numba_cuda import plugin
 from wmma_emu.languages.numba_cuda.arguments import Part, bytes_of, named_memory, parts_of
 from wmma_emu.languages.numba_cuda.driver_calls import DriverCalls
 from wmma_emu.languages.numba_cuda.grid_groups import grid_groups_for
 from wmma_emu.languages.numba_cuda.host_arrays import HostArgument, argument_hints
 from wmma_emu.languages.numba_cuda.kernels import Code, linked_module
 from wmma_emu.languages.numba_cuda.memory import DeviceMemory
+from wmma_emu.languages.session import Session
 from wmma_emu.ptx import Module
 
 HEAD = ".version 8.0 .target sm_80 .address_size 64\n"
@@ -263,3 +265,10 @@ def test_memory_of_the_host_is_not_memory_of_the_device():
     x = np.zeros(4, np.uint8)
     with pytest.raises(ArgumentValueError, match="in no allocation"):
         DeviceMemory().fill(x.ctypes.data, 0, 4)
+
+
+def test_the_package_in_numba_itself_is_left_alone(monkeypatch):
+    monkeypatch.setattr(plugin, "find_spec", lambda name: None)
+    session = Session(arch_of("h100"))
+    plugin.install(session)()
+    assert list(session.notes) == ["numba.cuda is numba's own, whose kernels are not emulated: install numba-cuda"]
