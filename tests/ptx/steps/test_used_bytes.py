@@ -29,7 +29,7 @@ def test_bytes_that_are_not_used_may_be_outside_of_the_array(mask):
     assert launched(f'.pragma "used_bytes_mask {mask}";', 3) == ([1, 2, 3], [])
 
 
-def test_bytes_that_are_used_may_not():
+def test_bytes_that_are_used_must_be_inside():
     assert launched('.pragma "used_bytes_mask 65535";', 3)[1] == ["out of bounds"]
     assert launched("", 3)[1] == ["out of bounds"]
     assert launched('.pragma "used_bytes_mask 4095";', 2)[1] == ["out of bounds"]
