@@ -39,7 +39,7 @@ def _load(instruction: PtxInstruction, context: CompileContext) -> Step:
 
 
 def _used_length(used_bytes: int, access: Access) -> int:
-    """Return the number of elements up to the last one that the kernel uses; there may be no bytes after it."""
+    """Return the number of elements up to the last one that the kernel uses; bytes after it need not exist."""
     return min(-(-used_bytes.bit_length() // access.size), access.length) if used_bytes else access.length
 
 
