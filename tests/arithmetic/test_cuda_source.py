@@ -90,6 +90,7 @@ def test_every_program_compiles_without_a_warning(name, tmp_path):
 
 
 @pytest.mark.thorough
+@pytest.mark.sweep(keep=1 / 2)
 @pytest.mark.skipif(NVCC is None, reason="needs nvcc")
 @pytest.mark.parametrize("which", ["FP8 as f16", "FP8 as f16, partial sums added", "software, f32", "software, f16"])
 def test_subnormal_numbers_are_kept_even_with_the_compiler_option_to_flush_them(which, tmp_path):

@@ -115,6 +115,7 @@ def read_grid(out: str, layout: LaneMap) -> np.ndarray:
 
 
 @pytest.mark.thorough
+@pytest.mark.sweep(keep=1 / 3)
 @pytest.mark.parametrize("columns", [40, 60, 100, 300])
 def test_every_grid_fits_the_terminal_and_shows_every_element_that_is_read_once(screen, monkeypatch, columns):
     for case in CASES:

@@ -35,6 +35,7 @@ def window_of(operand, cells):
 
 
 @pytest.mark.thorough
+@pytest.mark.sweep(keep=1 / 4)
 @pytest.mark.parametrize("part", range(4))
 def test_the_cells_of_every_layout_are_the_table(part):
     for operand in ALL[part::4]:

@@ -182,6 +182,7 @@ OWN = {
 
 
 @pytest.mark.thorough
+@pytest.mark.sweep(keep=1 / 3)
 @pytest.mark.parametrize("layout", OWN.values(), ids=OWN)
 def test_every_layout_that_can_be_made_shows_itself_in_a_page_of_bounded_size(layout):
     assert len(layout._repr_html_()) < 1_200_000

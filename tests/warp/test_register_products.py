@@ -59,6 +59,7 @@ def test_operands_with_fewer_axes_of_warps_broadcast(axes):
 
 
 @pytest.mark.thorough
+@pytest.mark.sweep(keep=1 / 12)
 @pytest.mark.parametrize("special", [False, True], ids=["ordinary", "any bits"])
 @pytest.mark.parametrize(("name", "arch"), CASES, ids=[".".join(x) for x in CASES])
 def test_they_are_the_products_of_matrices(name, arch, special):
