@@ -35,6 +35,10 @@ def test_bytes_that_are_used_must_be_inside():
     assert launched('.pragma "used_bytes_mask 4095";', 2)[1] == ["out of bounds"]
 
 
+def test_the_pragma_is_about_the_next_instruction_alone():
+    assert launched('.pragma "used_bytes_mask 4095"; mov.b32 %r1, 0;', 3)[1] == ["out of bounds"]
+
+
 def test_a_register_without_used_bytes_is_not_written():
     y, kinds = launched('.pragma "used_bytes_mask 255";', 4, third="%r3")
     assert (y[:2], kinds) == ([1, 2], ["uninitialised"])

@@ -145,6 +145,7 @@ class Linker(LinkState):
 
     def _instruction(self, text: InstructionText, source: SourceLine | None, scope: _OpenScope) -> None:
         resolver = self.resolver
+        used_bytes, self._used_bytes = self._used_bytes, 0  # the pragma is about the next instruction alone
         mnemonic, modifiers = text.mnemonic, text.modifiers
         key = mnemonic, modifiers
         opcode = self._opcodes.get(key)
@@ -175,8 +176,8 @@ class Linker(LinkState):
         if self.variadic and not self.variadic.isdisjoint(variables_in(operands)):
             opcode, mnemonic, modifiers, operands = self._read_variadic(text, operands)
         made = PtxInstruction(opcode, mnemonic, modifiers, tuple(operands), guard, text.line, text.column, source)
-        if self._used_bytes and mnemonic in ("ld", "ldu"):
-            made, self._used_bytes = replace(made, used_bytes=self._used_bytes), 0
+        if used_bytes and mnemonic in ("ld", "ldu"):
+            made = replace(made, used_bytes=used_bytes)
         self.instructions.append(made)
 
     def _read_variadic(
