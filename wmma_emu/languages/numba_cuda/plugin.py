@@ -43,17 +43,30 @@ _VERSION, _OTHER = '!"Debug Info Version"', '!"Lines Version"'
 def install(session: Session) -> Callable[[], None]:
     """Make kernels of numba-cuda run on the emulator, and return the function that undoes it.
 
-    Without numba-cuda, ``numba.cuda`` is the older package that numba itself contains, which is left alone.
+    Without numba-cuda, ``numba.cuda`` is the older package that numba itself contains: its kernels are not emulated.
     """
     if find_spec("numba_cuda") is None:
-        session.note("numba.cuda is numba's own, whose kernels are not emulated: install numba-cuda")
-        return lambda: None
+        return _note_launches_of_numba(session)
     from numba.cuda.core import config
 
     if config.ENABLE_CUDASIM:
         session.note("NUMBA_ENABLE_CUDASIM is set: kernels of numba-cuda run on its own simulator, not on the emulator")
         return lambda: None
     return _Installed(session).undo
+
+
+def _note_launches_of_numba(session: Session) -> Callable[[], None]:
+    from numba.cuda import dispatcher
+
+    configure = dispatcher.CUDADispatcher.__getitem__
+
+    def noted(kernel: Any, configuration: Any) -> Any:
+        session.note("numba.cuda is numba's own, whose kernels are not emulated: install numba-cuda")
+        return configure(kernel, configuration)
+
+    with ExitStack() as stack:
+        stack.enter_context(patch.object(dispatcher.CUDADispatcher, "__getitem__", noted))
+        return stack.pop_all().close
 
 
 class _Installed:
