@@ -24,8 +24,8 @@ from unittest.mock import patch
 from weakref import WeakKeyDictionary
 
 from wmma_emu.errors import WmmaEmuError
+from wmma_emu.languages.device_properties import properties_of
 from wmma_emu.languages.numba_cuda.arguments import Part, bytes_of, named_memory, parts_of
-from wmma_emu.languages.numba_cuda.chip import capability_of, name_of
 from wmma_emu.languages.numba_cuda.driver_calls import DriverCalls
 from wmma_emu.languages.numba_cuda.host_arrays import argument_hints
 from wmma_emu.languages.numba_cuda.kernels import Code, EmulatedKernel, linked_module
@@ -130,8 +130,9 @@ class _Installed:
         return partial(become, kind, state)
 
     def _device(self, number: int = 0) -> SimpleNamespace:
+        properties = properties_of(self._session.arch)
         return SimpleNamespace(
-            device_id=number, compute_capability=capability_of(self._session.arch), name=name_of(self._session.arch),
+            device_id=number, compute_capability=properties.capability, name=properties.name,
             uuid=f"00000000-0000-0000-0000-{number:012}", context=SimpleNamespace(handle=self._calls.context),
             set_current=lambda: None,
         )  # fmt: skip
