@@ -185,16 +185,17 @@ class AsyncCopies:
         if memory.races is not None:
             memory.races.arrive(copy.resolved, taken, memory.races.now() if now is None else now)
 
-    def describe_copy(self, position: int) -> Message:
-        """Describe the copy that is about to write a byte, and the missing wait."""
+    def describe_copy(self, position: int) -> tuple[Message, str]:
+        """Describe the copy that is about to write a byte, and the missing wait; name the remedy."""
         for copy in self._copies:
             access = copy.resolved.access
             hit = (access.positions <= position) & (position < access.positions + copy.size)
             hit = hit if copy.mask is None else hit & copy.mask
             if hit.any():
                 by = access.instruction
-                return f"{by.opcode} of ", place_of(by), f" is still writing: {self._missing(copy, hit)}"
-        return ("an asynchronous copy is still writing",)
+                text = f"{by.opcode} of ", place_of(by), f" is still writing: {self._missing(copy, hit)}"
+                return text, "phase" if copy.by_barrier else "copy"
+        return ("an asynchronous copy is still writing",), "copy"
 
     def _missing(self, copy: AsyncCopy, participants: NDArray[np.bool_]) -> str:
         """Describe the wait that is missing for a pending copy of some threads."""

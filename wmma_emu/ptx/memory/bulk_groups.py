@@ -6,7 +6,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from wmma_emu.ptx.findings import Message, place_of
 from wmma_emu.ptx.memory.loads_and_stores import LoadsAndStores
+from wmma_emu.ptx.program.program import PtxInstruction
 from wmma_emu.ptx.threads import Active
 
 _MOST = (1 << 31) - 1
@@ -15,12 +17,13 @@ _MOST = (1 << 31) - 1
 class _SourceRead(NamedTuple):
     """Pieces of 16 bytes that a group still reads, each with the number of the thread that issued the copy."""
 
+    instruction: PtxInstruction
     pieces: NDArray[np.int64]
     threads: NDArray[np.int64]
     groups: NDArray[np.int64]
 
     def where(self, chosen: NDArray[np.bool_]) -> "_SourceRead":
-        return _SourceRead(*(x[chosen] for x in self))
+        return _SourceRead(self.instruction, self.pieces[chosen], self.threads[chosen], self.groups[chosen])
 
 
 class BulkGroups:
@@ -28,13 +31,28 @@ class BulkGroups:
 
     def __init__(self, memory: LoadsAndStores) -> None:
         self._memory = memory
+        self._describe_product = memory.shared_shadow.describe_reader
+        memory.shared_shadow.describe_reader = self._describe_reader
         self._committed = np.zeros(memory.threads.shape, np.int64)
         self._reads: list[_SourceRead] = []
 
-    def reads(self, pieces: NDArray[np.int64], threads: NDArray[np.int64]) -> None:
+    def reads(self, instruction: PtxInstruction, pieces: NDArray[np.int64], threads: NDArray[np.int64]) -> None:
         """Record that a copy reads pieces of shared memory; ``threads`` are flat numbers of the issuing threads."""
         self._memory.shared_shadow.hold(pieces)
-        self._reads.append(_SourceRead(pieces, threads, self._committed.reshape(-1)[threads]))
+        self._reads.append(_SourceRead(instruction, pieces, threads, self._committed.reshape(-1)[threads]))
+
+    def _describe_reader(self, piece: int) -> tuple[Message, str]:
+        """Describe what still reads a piece of shared memory, and name the remedy."""
+        for read in self._reads:
+            if (read.pieces == piece).any():
+                by = read.instruction
+                text = (
+                    f"{by.opcode} of ",
+                    place_of(by),
+                    " may still read: no cp.async.bulk.wait_group has waited for it",
+                )
+                return text, "bulk store"
+        return self._describe_product(piece)
 
     def commit(self, active: Active) -> None:
         """End the group of the active threads."""

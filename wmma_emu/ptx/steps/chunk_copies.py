@@ -144,7 +144,7 @@ def read_shared(state: State, instruction: PtxInstruction, chunks: CopiedChunks)
     used = np.broadcast_to(active if where.used is None else where.used & active, source.shape)
     owner = np.zeros((1, *state.shape), np.int64)
     owner[0, issuers.blocks, issuers.warps] = issuers.numbers()[:, None]
-    memory.bulk_groups.reads(where.positions[used] >> 4, np.broadcast_to(owner, source.shape)[used])
+    memory.bulk_groups.reads(instruction, where.positions[used] >> 4, np.broadcast_to(owner, source.shape)[used])
     return found
 
 

@@ -55,6 +55,10 @@ class _Boxes(NamedTuple):
     coordinates: NDArray[np.int64]
     offsets: NDArray[np.int64] | None
 
+    def only(self, chosen: NDArray[np.bool_]) -> "_Boxes":
+        offsets = None if self.offsets is None else self.offsets[:, chosen]
+        return _Boxes(self.fields, self.issuers.only(chosen), self.coordinates[:, chosen], offsets)
+
 
 def tensor_load(instruction: PtxInstruction, operands: list[Operand | None], mask: Operand | None) -> Step:
     """Build the step of a copy of boxes to shared memory, which completes transactions of mbarriers."""
@@ -66,7 +70,7 @@ def tensor_load(instruction: PtxInstruction, operands: list[Operand | None], mas
         require_own_block(state, instruction, mask, active)
         for boxes in _boxes(state, instruction, tensor, active):
             fields = boxes.fields
-            chunks = _chunks(state, instruction, boxes, target)
+            chunks = _chunks(state, instruction, boxes, target, is_store=False)
             accesses = barrier_accesses(state, instruction, barrier, chunks.issuers.mask(), write=False)
             load_chunks(state, instruction, chunks, accesses, fill_word(fields), partial(rounded, fields=fields))
             complete(state, accesses, np.full(len(accesses.positions), box_bytes(fields), np.int64))
@@ -81,7 +85,7 @@ def tensor_store(instruction: PtxInstruction, operands: list[Operand | None], re
 
     def step(state: State, active: Active) -> None:
         for boxes in _boxes(state, instruction, tensor, active):
-            chunks = _chunks(state, instruction, boxes, source)
+            chunks = _chunks(state, instruction, boxes, source, is_store=True)
             if reduction:
                 reduce_chunks(state, instruction, chunks, reduction, boxes.fields.element.name)
             else:
@@ -187,28 +191,41 @@ def _mismatch(fields: TensorMapFields, tensor: _TensorOperand) -> str:
     return ""
 
 
-def _chunks(state: State, instruction: PtxInstruction, boxes: _Boxes, operand: AddressOperand) -> CopiedChunks:
+def _chunks(
+    state: State, instruction: PtxInstruction, boxes: _Boxes, operand: AddressOperand, *, is_store: bool
+) -> CopiedChunks:  # fmt: skip
     """Return the chunks of boxes; boxes that the chip refuses are findings, and left out."""
     state.require_defined(instruction, operand, boxes.issuers.mask(), "the address in shared memory")
     fields, where = boxes.fields, boxes.issuers.of(addresses_of(state, operand)).astype(np.int64)
-    off = boxes.coordinates[0] * fields.element.bytes % CHUNK_BYTES != 0
-    misplaced = where % _BOX_ALIGNMENT != 0
-    note(
-        state, instruction, "misaligned", boxes.issuers.only(misplaced).mask(),
-        f"the box in shared memory does not start at a multiple of {_BOX_ALIGNMENT} bytes",
-    )  # fmt: skip
-    note(
-        state, instruction, "illegal operand", boxes.issuers.only(off).mask(),
-        f"the first coordinate is not a multiple of {CHUNK_BYTES} bytes in the tensor, as the chip requires: "
-        f"{CHUNK_BYTES // fields.element.bytes} elements of {fields.element.name}",
-    )  # fmt: skip
-    legal = ~(off | misplaced)
-    if not legal.all():
-        where, boxes = where[legal], boxes._replace(
-            issuers=boxes.issuers.only(legal), coordinates=boxes.coordinates[:, legal],
-            offsets=None if boxes.offsets is None else boxes.offsets[:, legal],
-        )  # fmt: skip
+    wrong = np.zeros(len(where), np.bool_)
+    for kind, bad, text in _faults(boxes, where, is_store=is_store):
+        note(state, instruction, kind, boxes.issuers.only(bad).mask(), text)
+        wrong |= bad
+    if wrong.any():
+        where, boxes = where[~wrong], boxes.only(~wrong)
     found = chunks_of(fields, boxes.coordinates, boxes.offsets)
     in_shared = swizzled(where + found.shared[:, None], fields.swizzle).astype(np.uint64)
     in_global = (found.offsets.view(np.uint64) + np.uint64(fields.address)).astype(np.uint64)
     return CopiedChunks(boxes.issuers, in_global, in_shared, found.inside)
+
+
+def _faults(boxes: _Boxes, where: NDArray[np.int64], *, is_store: bool) -> Iterator[tuple[str, NDArray[np.bool_], str]]:
+    """Yield the kinds, threads and texts of what stops a kernel on an H200 (driver 580.159.04, 2026-11-23)."""
+    fields, coordinates = boxes.fields, boxes.coordinates
+    yield (
+        "misaligned", where % _BOX_ALIGNMENT != 0,
+        f"the box in shared memory does not start at a multiple of {_BOX_ALIGNMENT} bytes",
+    )  # fmt: skip
+    yield (
+        "illegal operand", coordinates[0] * fields.element.bytes % CHUNK_BYTES != 0,
+        f"the first coordinate is not a multiple of {CHUNK_BYTES} bytes in the tensor, as the chip requires: of "
+        f"{CHUNK_BYTES // fields.element.bytes} elements of {fields.element.name}",
+    )  # fmt: skip
+    if is_store:
+        yield "illegal operand", (coordinates < 0).any(axis=0), "a coordinate of a store is negative"
+    window = fields.window
+    if window is not None:
+        outside = np.zeros(len(where), np.bool_)
+        for i, (low, high) in enumerate(zip(window.lower, window.upper, strict=True), 1):
+            outside = outside | (coordinates[i] < low) | (coordinates[i] > fields.dims[i] - 1 + high)
+        yield "illegal operand", outside, "the first pixel is outside of the window of the im2col map"

@@ -24,7 +24,7 @@ _WORDS = MAP_BYTES // 4
 _REPEATS = (16, 256, 512, 1024)
 """The bytes after which each swizzle repeats, a field without a known function."""
 
-_CORNER_BITS = {3: 16, 4: 8, 5: 5}
+CORNER_BITS = {3: 16, 4: 8, 5: 5}
 """The bits of a corner of the im2col window in each dimension, by rank."""
 
 
@@ -112,7 +112,7 @@ class TensorMapFields:
         return b"".join(x.to_bytes(4, "little") for x in words)
 
     def _corners(self, window: Window) -> int:
-        bits = _CORNER_BITS[self.rank]
+        bits = CORNER_BITS[self.rank]
         mask = (1 << bits) - 1
         return sum(
             (x & mask) << half + bits * i
@@ -155,9 +155,9 @@ def _element(code: int, is_tf32: bool) -> ElementType:
 
 
 def _window(word: int, rank: int, channels: int, pixels: int) -> Window:
-    if rank not in _CORNER_BITS:
+    if rank not in CORNER_BITS:
         raise ArgumentValueError(f"an im2col map has a rank of 3 to 5, not {rank}")
-    bits = _CORNER_BITS[rank]
+    bits = CORNER_BITS[rank]
     lower, upper = (tuple(_signed(word >> half + bits * i, bits) for i in range(rank - 2)) for half in (0, 16))
     return Window(lower, upper, channels, pixels)
 
