@@ -46,12 +46,8 @@ class BulkGroups:
         for read in self._reads:
             if (read.pieces == piece).any():
                 by = read.instruction
-                text = (
-                    f"{by.opcode} of ",
-                    place_of(by),
-                    " may still read: no cp.async.bulk.wait_group has waited for it",
-                )
-                return text, "bulk store"
+                missing = " may still read: no cp.async.bulk.wait_group has waited for it"
+                return (f"{by.opcode} of ", place_of(by), missing), "bulk store"
         return self._describe_product(piece)
 
     def commit(self, active: Active) -> None:

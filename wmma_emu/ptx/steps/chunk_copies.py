@@ -2,7 +2,8 @@
 """Chunks of 16 bytes on their way between global and shared memory."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from functools import wraps
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +47,21 @@ Rounding = Callable[[Array], Array]
 """A change of loaded words, such as the rounding of TF32."""
 
 
+_Copy = Callable[..., None]
+
+
+def _by_issuers(copy: _Copy) -> _Copy:
+    """Let the issuing threads act for the lanes that copy the chunks."""
+
+    @wraps(copy)
+    def copied(state: State, instruction: PtxInstruction, chunks: CopiedChunks, *rest: Any) -> None:
+        with state.memory.causality.acting(chunks.issuers.actors()):
+            copy(state, instruction, chunks, *rest)
+
+    return copied
+
+
+@_by_issuers
 def load_chunks(
     state: State, instruction: PtxInstruction, chunks: CopiedChunks, accesses: BarrierAccesses, fill: int = 0,
     changed: Rounding = lambda words: words,
@@ -111,10 +127,11 @@ def require_own_block(state: State, instruction: PtxInstruction, mask: Operand |
     note(state, instruction, "illegal operand", others & state.live if active is None else others & active, text)
 
 
+@_by_issuers
 def store_chunks(state: State, instruction: PtxInstruction, chunks: CopiedChunks) -> None:
     """Copy chunks from shared to global memory, and mark the source as read until the thread waits for its group."""
     memory, spread = state.memory, chunks.issuers.spread
-    words, undefined = read_shared(state, instruction, chunks)
+    words, undefined = _read_shared(state, instruction, chunks)
     target, inside = spread(chunks.in_global), spread(chunks.inside + 1) - 1
     for amount in np.unique(inside[inside > 0]).tolist():
         chosen = inside == amount
@@ -135,7 +152,7 @@ def _first_bytes(words: Array, amount: int) -> Array:
     return np.moveaxis(contiguous[..., :amount], -1, 0)
 
 
-def read_shared(state: State, instruction: PtxInstruction, chunks: CopiedChunks) -> tuple[Array, Undefined | None]:
+def _read_shared(state: State, instruction: PtxInstruction, chunks: CopiedChunks) -> tuple[Array, Undefined | None]:
     """Read the chunks of shared memory that a copy sends, and hold them until the thread waits for its bulk group."""
     memory, issuers = state.memory, chunks.issuers
     source, active = issuers.spread(chunks.in_shared), issuers.spread(chunks.inside + 1) > 0
@@ -148,12 +165,13 @@ def read_shared(state: State, instruction: PtxInstruction, chunks: CopiedChunks)
     return found
 
 
+@_by_issuers
 def reduce_chunks(
     state: State, instruction: PtxInstruction, chunks: CopiedChunks, operation: str, element: str
 ) -> None:
     """Combine chunks of shared memory with those of global memory, one element after another."""
     memory, issuers = state.memory, chunks.issuers
-    words, undefined = read_shared(state, instruction, chunks)
+    words, undefined = _read_shared(state, instruction, chunks)
     if undefined is not None:
         memory.reporter.undefined(instruction, undefined, (undefined.bits != 0).any(axis=0), "the operand")
     size = bits_of_type(element) // 8

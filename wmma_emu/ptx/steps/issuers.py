@@ -2,7 +2,7 @@
 """The threads that issue bulk copies: each copies many chunks of 16 bytes, which the lanes of its warp share here.
 
 A copy of a thread is one access of its warp to memory, as the other accesses are: chunk ``i`` belongs to lane
-``i % 32``. For the order of accesses it is that of the issuing thread, because a warp's lanes share their time.
+``i % 32``. For the order of accesses, the issuing thread acts for all lanes.
 """
 
 from collections.abc import Iterator
@@ -38,6 +38,12 @@ class Issuers(NamedTuple):
     def only(self, chosen: NDArray[np.bool_]) -> "Issuers":
         """Return some of the issuing threads."""
         return Issuers(self.blocks[chosen], self.warps[chosen], self.lanes[chosen], self.shape)
+
+    def actors(self) -> Indices:
+        """Return the issuing lane of each warp, (blocks, warps); lane 0 of others."""
+        found = np.zeros(self.shape[:2], np.intp)
+        found[self.blocks, self.warps] = self.lanes
+        return found
 
     def numbers(self) -> NDArray[np.int64]:
         """Return the flat number of each issuing thread."""

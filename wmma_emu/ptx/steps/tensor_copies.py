@@ -212,20 +212,21 @@ def _chunks(
 def _faults(boxes: _Boxes, where: NDArray[np.int64], *, is_store: bool) -> Iterator[tuple[str, NDArray[np.bool_], str]]:
     """Yield the kinds, threads and texts of what stops a kernel on an H200 (driver 580.159.04, 2026-11-23)."""
     fields, coordinates = boxes.fields, boxes.coordinates
+    off: NDArray[np.bool_] = where % _BOX_ALIGNMENT != 0
+    yield "misaligned", off, f"the box in shared memory does not start at a multiple of {_BOX_ALIGNMENT} bytes"
+    each = CHUNK_BYTES // fields.element.bytes
+    off = coordinates[0] % each != 0
     yield (
-        "misaligned", where % _BOX_ALIGNMENT != 0,
-        f"the box in shared memory does not start at a multiple of {_BOX_ALIGNMENT} bytes",
-    )  # fmt: skip
-    yield (
-        "illegal operand", coordinates[0] * fields.element.bytes % CHUNK_BYTES != 0,
-        f"the first coordinate is not a multiple of {CHUNK_BYTES} bytes in the tensor, as the chip requires: of "
-        f"{CHUNK_BYTES // fields.element.bytes} elements of {fields.element.name}",
+        "illegal operand", off,
+        f"the first coordinate is not a multiple of {each}: the chip requires {CHUNK_BYTES} bytes of "
+        f"{fields.element.name}",
     )  # fmt: skip
     if is_store:
-        yield "illegal operand", (coordinates < 0).any(axis=0), "a coordinate of a store is negative"
-    window = fields.window
-    if window is not None:
-        outside = np.zeros(len(where), np.bool_)
-        for i, (low, high) in enumerate(zip(window.lower, window.upper, strict=True), 1):
-            outside = outside | (coordinates[i] < low) | (coordinates[i] > fields.dims[i] - 1 + high)
-        yield "illegal operand", outside, "the first pixel is outside of the window of the im2col map"
+        off = np.asarray((coordinates < 0).any(axis=0))
+        yield "illegal operand", off, "a coordinate of a store is negative"
+    if fields.window is not None:
+        low = np.array(fields.window.lower)[:, None]
+        high = np.array(fields.dims[1:-1])[:, None] - 1 + np.array(fields.window.upper)[:, None]
+        pixel = coordinates[1:-1]
+        off = np.asarray(((pixel < low) | (pixel > high)).any(axis=0))
+        yield "illegal operand", off, "the first pixel is outside of the window of the im2col map"

@@ -86,8 +86,8 @@ REMEDIES = {
     "bulk store": Remedy(
         "",
         "",
-        "cp.async.bulk.commit_group and cp.async.bulk.wait_group.read in the thread that issued the copy of {0}; then a "
-        "barrier, if other threads write the bytes, before {1}",
+        "cp.async.bulk.commit_group and cp.async.bulk.wait_group.read in the thread that issued the copy of {0}; then "
+        "a barrier, if other threads write the bytes, before {1}",
         "cp.async.bulk.commit_group and cp.async.bulk.wait_group.read in the thread that issued the copy; then a "
         "barrier, if other threads write the bytes",
     ),
