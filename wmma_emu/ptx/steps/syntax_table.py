@@ -48,6 +48,8 @@ _CLASSES = {
     "POLICY": "L2::evict_(last|normal|first|unchanged)",
     "OPERATION": "and|or|xor|exch|cas|add|inc|dec|min|max",
     "HALF": "b?f16(x2)?",
+    "FIELD": "global_address|rank|box_dim|global_dim|global_stride|element_stride|elemtype|interleave_layout"
+    "|swizzle_mode|fill_mode",
     "REDUCED": "[bus](32|64)|f(32|64)|b?f16",
     "RESTRICT": "sync_restrict::shared::(cta|cluster(::read)?)",
     "KIND": r"kind::\w+",
@@ -134,6 +136,8 @@ cp.async.commit_group; ;
 cp.async.wait_group; ; #
 cp.async.wait_all; ;
 cp.async.mbarrier.arrive; -|noinc -|SHARED b64; [shared]
+tensormap.replace; tile FIELD -|global|shared::cta b1024 b32|b64; *
+tensormap.cp_fenceproxy; global shared::cta tensormap::generic release SCOPE sync aligned; *
 cp.async.bulk; shared::cta|shared::cluster global mbarrier::complete_tx::bytes -|multicast::cluster -|HINT; [shared] \\
 [global] u32 [shared] *
 cp.async.bulk; global shared::cta bulk_group -|HINT; [global] [shared] u32 u64?
