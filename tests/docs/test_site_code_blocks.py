@@ -45,6 +45,7 @@ NOT_RUN = {
     ("examples/README.md", "nvcc -arch=sm_90"): "needs nvcc and a GPU; its results are in tests/data/sm90_examples.npz",
     ("docs/evidence/README.md", "wmma-emu crosscheck"): _GPU,
     ("docs/evidence/contraction-2026-11-23.md", "python -m tools.compare_contraction"): _PTXAS,
+    ("docs/evidence/tensor-maps-2026-11-28.md", "python -m pytest"): "runs tests, which the suite runs",
     ("docs/explanation/blackwell.md", "wmma-emu crosscheck"): _GPU,
     ("docs/explanation/blackwell.md", "from functools import partial"): _GPU,
     ("docs/explanation/library-kernels.md", "python -m tools.record_cublas"): _GPU,

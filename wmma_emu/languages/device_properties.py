@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The properties of the emulated chip, of which each language's host code asks by its own names."""
+"""The properties of the emulated chip, which the host code of each language reads by its own names."""
 
 import os
 from dataclasses import dataclass
@@ -20,9 +20,9 @@ _UNKNOWN_BYTES = 16 << 30
 
 @dataclass(frozen=True)
 class DeviceProperties:
-    """What a driver would say of the emulated chip; clock rates and bus widths are missing, because nothing is timed.
+    """The properties of the emulated chip, except clock rates and bus widths, because nothing is timed.
 
-    The device's memory, in bytes, is the host's. The number of multiprocessors is that of the largest product.
+    The device's memory, in bytes, is the host's. The residency is for the largest product with the chip.
     """
 
     name: str

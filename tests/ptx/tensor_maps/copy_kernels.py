@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Kernels that copy one box or window, or reduce into one, and dump shared memory: their PTX, and the experiments.
 
-Each experiment was run on an NVIDIA H200 (driver 580.159.04, CUDA 13.0, 2026-11-23), in a process of its own, with maps
-that the driver had made. ``data/copies.npz`` has what it returned.
+Each experiment was run on an NVIDIA H200 (driver 580.159.04, CUDA 13.0, 2026-11-23), in a separate process, with maps
+that the driver had made. ``data/copies.npz`` has the results.
 """
 
 from dataclasses import dataclass

@@ -117,7 +117,7 @@ def test_a_reduction_gives_the_bits_of_the_gpu(element, operation, a, b):
 
 @pytest.mark.vectors
 @pytest.mark.parametrize("at", [(0, 0), (56, 6), (64, 0), (1000, 1000)])
-def test_a_store_leaves_what_is_outside_of_the_tensor(at):
+def test_a_store_changes_nothing_outside_of_the_tensor(at):
     memory = np.concatenate([np.zeros(64, np.uint8), np.arange(DUMPED // 2).astype(np.uint16).view(np.uint8)])
     found = np.full((8, 64), 0xEEEE, np.uint16)
     given = tensor_map(found.view(np.float16), (4, 16))

@@ -74,7 +74,7 @@ class CausalityOrder(MemoryOrder):
 
     @contextmanager
     def acting(self, lanes: NDArray[np.intp]) -> Iterator[None]:
-        """Let one lane of each warp, (G, W), stand for all: their accesses are those of a copy that this lane issued.
+        """Let one lane of each warp, (G, W), act for all lanes, which access memory for a copy that this lane issued.
 
         Examples
         --------

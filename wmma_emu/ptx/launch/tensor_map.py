@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Tensor maps as arguments: 128 bytes whose address is that of a NumPy array in a launch."""
+"""Tensor maps as arguments: 128 bytes with the address of a NumPy array in a launch."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ _ALIGNMENT = 64
 class TensorMap(Struct):
     """A tensor map (``CUtensorMap``) of an array, which a kernel takes by value or within a struct.
 
-    Its bytes are those of the driver, but for the address, which each launch replaces by that of the array.
+    Each launch replaces the address in its bytes by the address of the array.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ def _number(name: str, given: object, legal: Sequence[str]) -> int:
 
 
 def described(fields: TensorMapFields) -> list[tuple[str, str]]:
-    """Return the fields of a map as names and texts, in the driver's order of dimensions.
+    """Return the fields of a map as names and values, in the driver's order of dimensions.
 
     Examples
     --------

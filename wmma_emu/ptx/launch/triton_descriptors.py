@@ -16,7 +16,7 @@ _TF32 = next(x for x in ELEMENT_TYPES if x.name == "tf32")
 def descriptor_map(descriptor: Any, facts: Mapping[str, Any], base: Any) -> TensorMap:
     """Return the tensor map of a descriptor whose memory is ``base``.
 
-    ``facts`` are what the compiler has chosen (Triton's ``tensordesc_meta``): the swizzle, the block and the element
+    ``facts`` is Triton's ``tensordesc_meta``, the compiler's choices: the swizzle, the block and the element
     type, by its number in PTX.
     """
     element: ElementType = _TF32 if descriptor.round_f32_to_tf32 else _BY_NUMBER[facts["elem_type"]]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Chunks of 16 bytes on their way between global and shared memory."""
+"""Copies of chunks of 16 bytes between global and shared memory."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -111,7 +111,7 @@ def _global_words(
 
 
 def complete(state: State, accesses: BarrierAccesses, amounts: NDArray[np.int64]) -> None:
-    """Complete transactions of mbarriers; those who see the phase complete see what was copied."""
+    """Complete transactions of mbarriers, which release the copied bytes to the threads that observe the phase."""
     barriers = state.memory.mbarriers
     barriers.release(accesses.positions, accesses.at, state.live, relaxed=False)
     barriers.deliver(accesses.positions, amounts)

@@ -50,7 +50,7 @@ class Issuers(NamedTuple):
         return np.ravel_multi_index((self.blocks, self.warps, self.lanes), self.shape).astype(np.int64)
 
     def spread(self, values: Array) -> Array:
-        """Give (chunks, issuers) to the lanes of the warps of the issuing threads, (passes, blocks, warps, 32)."""
+        """Distribute (chunks, issuers) over the lanes of the issuing threads' warps: (passes, blocks, warps, 32)."""
         count, issuers = values.shape
         passes = -(-count // LANES)
         padded = np.zeros((passes * LANES, issuers), values.dtype)

@@ -53,6 +53,10 @@ NOT_MODELLED = (
         "copies to the shared memory of another block of the cluster, which is not modelled: clusters have one block",
     ),
     _entry(
+        r"cp\.async\.bulk\..*(multicast::cluster::(16b|32b)|ignore_oob)", "9.4, cp.async.bulk",
+        "has a mask of blocks or of bytes that PTX ISA 9.4 adds, which is not modelled; leave the modifier out",
+    ),
+    _entry(
         r"cp\.async\.bulk\..*cp_mask", "9.1, cp.async.bulk",
         "copies the bytes of a mask, which only chips after sm_90 do; it is not modelled",
     ),

@@ -150,7 +150,7 @@ cp.async.bulk.tensor; 1d|2d|3d|4d|5d global shared::cta -|tile|im2col_no_offs bu
 cp.async.bulk.prefetch.tensor; 1d|2d|3d|4d|5d L2 global -|tile|im2col -|HINT; *
 cp.reduce.async.bulk; global shared::cta bulk_group -|HINT add|min|max|inc|dec|and|or|xor REDUCED; [global] [shared] \\
 u32 u64?
-cp.reduce.async.bulk; global shared::cta bulk_group -|HINT add noftz HALF; [global] [shared] u32 u64?
+cp.reduce.async.bulk; global shared::cta bulk_group -|HINT add noftz HALF|f32; [global] [shared] u32 u64?
 cp.reduce.async.bulk.tensor; 1d|2d|3d|4d|5d global shared::cta add|min|max|inc|dec|and|or|xor -|tile|im2col_no_offs \\
 bulk_group -|HINT; *
 mbarrier.init; -|SHARED b64; [shared] count

@@ -210,7 +210,7 @@ def _chunks(
 
 
 def _faults(boxes: _Boxes, where: NDArray[np.int64], *, is_store: bool) -> Iterator[tuple[str, NDArray[np.bool_], str]]:
-    """Yield the kinds, threads and texts of what stops a kernel on an H200 (driver 580.159.04, 2026-11-23)."""
+    """Yield the kinds, threads and messages of faults that stop a kernel on an H200 (driver 580.159.04, 2026-11-23)."""
     fields, coordinates = boxes.fields, boxes.coordinates
     off: NDArray[np.bool_] = where % _BOX_ALIGNMENT != 0
     yield "misaligned", off, f"the box in shared memory does not start at a multiple of {_BOX_ALIGNMENT} bytes"

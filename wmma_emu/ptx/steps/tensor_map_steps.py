@@ -39,6 +39,12 @@ _FIELDS = {
 _INDEXED = {"box_dim": 5, "global_dim": 5, "element_stride": 5, "global_stride": 4}
 """The fields with an index, and the number of indices."""
 
+NARROW = "names elements of 4 or 6 bits, which sm_90 does not have and are not modelled"
+"""The reason why some element types are refused."""
+
+_ELEMENT_TYPES = 16
+"""The element types of PTX (PTX ISA 9.1, tensormap.replace)."""
+
 _TF32 = _Part(2, 16, 1)
 
 
@@ -70,7 +76,10 @@ def _tensormap(instruction: PtxInstruction, context: CompileContext) -> Step:
         parts = _parts_of(field, _constant(instruction, operands[1], _INDEXED[field]))
         return _replace(instruction, address, parts, value, less=0 if field == "global_stride" else 1)
     if field == "elemtype":
-        element = ELEMENT_TYPES[_constant(instruction, value, len(ELEMENT_TYPES))]
+        number = _constant(instruction, value, _ELEMENT_TYPES)
+        if number >= len(ELEMENT_TYPES):
+            raise refusal(instruction, NARROW)
+        element = ELEMENT_TYPES[number]
         found = [*_FIELDS[field], *([_TF32] if element.is_tf32 else [])]
         return _replace(instruction, address, tuple(found), Immediate("int", element.code), always=_TF32)
     return _replace(instruction, address, _FIELDS[field], value)

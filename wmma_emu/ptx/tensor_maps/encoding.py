@@ -45,7 +45,7 @@ class Window:
 class TensorMapFields:
     """The fields of a tensor map; dimension 0 is the contiguous one, as in the driver.
 
-    ``strides`` are those of dimensions 1 and above, in bytes. A tiled map has a ``box``, an im2col map a ``window``.
+    ``strides`` starts with dimension 1, in bytes. A tiled map has a ``box``, an im2col map a ``window``.
     ``swizzle``, ``interleave``, ``promotion`` and ``fill`` are numbers, as in the driver.
 
     Examples

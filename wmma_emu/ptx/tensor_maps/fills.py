@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a load changes: the fill of elements outside of a tensor, and the rounding of TF32."""
+"""The fill of elements outside of a tensor, and the rounding of elements of TF32."""
 
 import numpy as np
 from numpy.typing import NDArray
