@@ -159,7 +159,7 @@ def _compare_one(bundle: Path, recorded: Path) -> int:
         return 1
     before, worst = read_bundle(bundle)[1], 0
     for module in modules_of(bundle):
-        path = recorded.withname_of(f"{recorded.name}--{module.name}.npz")
+        path = recorded.with_name(f"{recorded.name}--{module.name}.npz")
         status = path.with_suffix(".txt").read_text().strip() if path.with_suffix(".txt").exists() else "not recorded"
         if not path.exists():
             lines = [f"the GPU: {status}"]

@@ -14,6 +14,7 @@ appends everything to a file.
 import argparse
 import fnmatch
 import json
+import os
 import statistics
 import sys
 from collections import Counter
@@ -30,6 +31,9 @@ HEAD = (
     "| case | launches | findings | bits not proved | distance | seconds | again | interpreter |\n"
     "| --- | --- | --- | --- | --- | --- | --- | --- |"
 )
+
+WRONG = 0.1
+"""A distance from PyTorch that no rounding explains."""
 
 
 def row(outcome: Outcome, interpreted: Interpreted | None) -> str:
@@ -57,8 +61,12 @@ def summary(outcomes: list[Outcome], interpreted: list[Interpreted | None]) -> I
     if not pairs:
         return
     crashed = sum(bool(y.error) for _, y in pairs)
+    wrong = sum(y.distance is not None and not y.distance < WRONG for _, y in pairs)
     both = [(x.again, y.again) for x, y in pairs if x.ran and not y.error and y.again]
-    yield f"The interpreter: {len(pairs)} cases, {crashed} ended with an error."
+    yield (
+        f"The interpreter: of {len(pairs)} cases, {crashed} ended with an error or are not run by it, and {wrong} are "
+        f"further than {WRONG} from PyTorch."
+    )
     if both:
         ratios = [ours / theirs for ours, theirs in both]
         yield (
@@ -84,6 +92,7 @@ def main(argv: list[str] | None = None) -> int:
     if not names:
         parser.error(f"no case has the name {', '.join(given.only)}; the cases are {', '.join(CASES)}")
     use_checkouts(root)
+    os.environ.setdefault("TORCHDYNAMO_DISABLE", "1")  # the kernels are the subject, and not what Inductor makes
     interpreter = Interpreter(root, given.arch) if given.interpreter else None
     outcomes, theirs = [], []
     print(HEAD)

@@ -51,7 +51,7 @@ def memory_of_launch(values: Sequence[Argument]) -> Memory:
     for value in values:
         for array in value.arrays:
             if array.nbytes:
-                found.append((array.ctypes.data, array.nbytes, value.label.split(" of ")[0], array))
+                found.append((array.ctypes.data, array.nbytes, _name_of(value.label), array))
     pieces = _pieces(found)
     names = [x.name for x in pieces]
     for i, piece in enumerate(pieces):
@@ -66,6 +66,12 @@ def memory_of_launch(values: Sequence[Argument]) -> Memory:
         return piece.name, int(array.ctypes.data) - piece.start + offset
 
     return Memory([_argument(x.value, place) for x in values], {x.name: x.content for x in pieces})
+
+
+def _name_of(label: str) -> str:
+    """Return a short name for a label of a launch, "argument 0 (x) of k" or "the global scratch of k"."""
+    named = re.search(r"\((\w+)\)", label)
+    return named[1] if named else label.split(" of ")[0].replace(" ", "_")
 
 
 class _Piece(NamedTuple):

@@ -368,7 +368,7 @@ def fla_fused_k_rwkv7() -> float:
 )
 def fla_channel_mixing_rwkv7() -> float:
     module = fla("ops.rwkv7.channel_mixing")
-    inputs = drawn(1, 5, 32), drawn(1, 32), drawn(1, 1, 32), drawn(64, 32) / 4, drawn(32, 64) / 4
+    inputs = drawn(1, 5, 32), drawn(1, 32), drawn(1, 1, 32), drawn(32, 64) / 4, drawn(64, 32) / 4
     return with_gradients(
         lambda *x: module.channel_mixing_rwkv7(*x)[0], lambda *x: module.channel_mixing_rwkv7_torch(*x)[0], *inputs
     )
