@@ -147,7 +147,7 @@ def test_a_case_ran_if_its_kernels_were_launched_and_it_returned_a_number():
     assert not Outcome("toy", "toys", "sm_90", distance=0.5, missing=["k"]).ran
     assert not Outcome("toy", "toys", "sm_90", distance=float("nan")).ran
     assert "not launched: k" in row(Outcome("toy", "toys", "sm_90", distance=0.5, missing=["k"]), None)
-    assert "| `toy` | 2 | 0 | 0 | 5.0e-01 | 1.0 | 0.50 | 0.25 s, 1.0e-01 |" in row(
+    assert "| `toy` | 2 | 0 | 0 | 5.0e-01 | 1.0 | 0.50 | 0.00 | 0.25 s, 1.0e-01 |" in row(
         outcome, Interpreted(0.1, "", 1.0, 0.25)
     )
 
@@ -158,12 +158,13 @@ def test_the_summary_has_the_median_of_the_ratios_of_cases_that_both_ran(monkeyp
         return 0.0
 
     monkeypatch.setitem(CASES, "toy", CASES.pop("toy"))
-    outcome = Outcome("toy", "toys", "sm_90", kernels={"k": 1}, distance=0.0, again=0.5)
+    outcome = Outcome("toy", "toys", "sm_90", kernels={"k": 1}, distance=0.0, again=0.5, unchecked=0.25)
     theirs = [*(Interpreted(0.0, "", 1, x) for x in (0.25, 1.0)), Interpreted(None, "E", 1, 0)]
     lines = list(summary([outcome] * 3, theirs))
     assert lines[0] == "3 of 3 cases ran, with 1 kernels of the list."
     assert lines[1].startswith("The interpreter: of 3 cases, 1 ended with an error or are not run by it, and 0 are")
-    assert "of 2 cases: median 1.25, from 0.50 to 2.00" in lines[2]
+    assert "with all checks, over the interpreter's, of 2 cases: median 1.25, from 0.50 to 2.00" in lines[2]
+    assert "without checks, over the interpreter's, of 2 cases: median 0.62, from 0.25 to 1.00" in lines[3]
 
 
 @pytest.fixture

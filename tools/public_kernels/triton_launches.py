@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Launches of public Triton kernels as their own host code makes them: the PTX that Triton specialises, and arguments.
 
-Host code is called with tensors of PyTorch for CPU, while the emulation of a GPU is on. Its launches before the requested
-launch run on the emulator, so that a kernel can read the results of earlier kernels.
+Host code is called with tensors of PyTorch for CPU, while the emulation of a GPU is on. Its launches before the
+requested launch run on the emulator, so that a kernel can read the results of earlier kernels.
 """
 
 import os

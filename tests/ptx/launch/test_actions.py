@@ -115,7 +115,7 @@ def test_a_launch_is_observed_with_the_memory_before_it_and_after_it():
     seen = []
 
     def observe(launching):
-        given, taken = (x.value for x in launching.arguments)
+        _, taken = (x.value for x in launching.arguments)
         before = taken.copy()
         return lambda report: seen.append((launching.launch.grid.x, before.tolist(), taken.tolist(), report.kernel))
 
