@@ -41,6 +41,7 @@ from tools.bundle_launcher import (
     read_bundle,
     record,
 )  # fmt: skip
+from tools.ordered_atomics import ordered_atomics
 from wmma_emu.errors import WmmaEmuError
 from wmma_emu.ptx import Module, Report, Struct, raw
 from wmma_emu.ptx.program.special import reads_grid_workspace
@@ -90,8 +91,12 @@ def _emulated(bundle: Path) -> tuple[dict[str, Array], str, list[str]]:
 def emulated_bundle(bundle: Path, **options: Any) -> tuple[dict[str, Array], Report]:
     """Run a bundle on the emulator with options of a launch: the arrays as the kernel leaves them, and the report."""
     launch, arrays = read_bundle(bundle)
-    text = image_of(next(x for x in modules_of(bundle) if ".ptx" in x.suffixes)).decode()
-    return emulated(launch, arrays, module_of(text, launch["arch"], name=bundle.name, **options))
+    return emulated(launch, arrays, module_of(text_of(bundle), launch["arch"], name=bundle.name, **options))
+
+
+def text_of(bundle: Path) -> str:
+    """Return the PTX of a bundle."""
+    return image_of(next(x for x in modules_of(bundle) if ".ptx" in x.suffixes)).decode()
 
 
 def module_of(text: str, arch: str, **options: Any) -> Module:
@@ -169,10 +174,18 @@ def _compare_one(bundle: Path, recorded: Path) -> int:
             lines = list(_differences(arrays, after))
             lines = lines or [f"equal ({sum(bits_of(before[x]) != bits_of(after[x]) for x in after)} arrays changed)"]
             lines += [status] if status != "recorded" else []
+            lines += _orders(bundle) if not lines[0].startswith("equal") or status != "recorded" else []
         equal = lines[0].startswith("equal")
         worst = max(worst, int(not equal))
         print(f"{recorded.name}, {module.name}: {'; '.join(lines)}; {text}, {len(findings)} findings", flush=True)
     return worst
+
+
+def _orders(bundle: Path) -> list[str]:
+    """Name the atomic operations that may explain other bits."""
+    launch = read_bundle(bundle)[0]
+    named = ordered_atomics(module_of(text_of(bundle), launch["arch"]).program.kernels[launch["kernel"]])
+    return [f"the order of {x} may matter" for x in dict.fromkeys(map(str, named))]
 
 
 def _differences(mine: dict[str, Array], theirs: dict[str, Array]) -> Iterator[str]:

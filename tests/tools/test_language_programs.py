@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Programs in kernel languages: the fixed list, the bundles of observed launches, and what a run says about a case."""
+"""Programs in kernel languages: the fixed list, the bundles of observed launches, and the report of a case."""
 
 import csv
 import json
@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import tools.language_programs.projects  # noqa: F401 # which adds the cases
-from tools.atomic_order import arrays_that_differ, ordered_atomics
+from tools.atomic_order import arrays_that_differ
 from tools.bundle_launcher import image_of, modules_of, read_bundle
 from tools.language_programs.__main__ import row, summary
 from tools.language_programs.bundles import BundleWriter, memory_of_launch
@@ -20,6 +20,7 @@ from tools.language_programs.fixed_list import listed
 from tools.language_programs.interpreted import Interpreted
 from tools.language_programs.running import Outcome
 from tools.launch_bundles import emulated_bundle, main
+from tools.ordered_atomics import ordered_atomics
 from wmma_emu.ptx import Module, Struct, raw
 from wmma_emu.ptx.launch.arguments import Argument
 
@@ -33,7 +34,7 @@ mul.wide.u32 %d2, %r1, 4; add.u64 %d1, %d1, %d2; ld.global.f32 %f1, [%d1]; add.f
 st.global.f32 [%d1], %f1; ret; }}"""
 SUM = f"""{HEAD} {DECLARED}
 ld.param.u64 %d1, [x]; mov.u32 %r1, %ctaid.x; cvt.rn.f32.u32 %f1, %r1; add.f32 %f1, %f1, 0f3F8CCCCD; BODY ret; }}"""
-PROJECT = Project("toys", "somebody/toys", "0" * 40, "MIT")
+PROJECT = Project("toys", "owner/toys", "0" * 40, "MIT")
 
 
 def atomics(body):
@@ -111,18 +112,29 @@ def test_a_bundle_gives_the_bits_of_the_program_again(bundle, capsys):
     assert "not as in the program: x" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(("change", "status", "said"), [(0, 0, "equal (1 arrays changed)"), (1, 1, "elements differ")])
-def test_a_recording_is_compared_bit_for_bit(bundle, tmp_path, capsys, change, status, said):
+def compared(bundle, out, capsys, change):
+    """Compare a bundle with a recording in which one byte is changed; return the status and the line."""
     arrays = emulated_bundle(bundle)[0]
-    (name,) = arrays
-    arrays[name][-1] ^= change
+    next(iter(arrays.values()))[-1] ^= change
     (module,) = modules_of(bundle)
-    out = tmp_path / "out"
     out.mkdir()
     np.savez(out / f"{bundle.name}--{module.name}.npz", **arrays)
     (out / f"{bundle.name}--{module.name}.txt").write_text("recorded\n")
-    assert main(["compare", str(bundle.parent), str(out)]) == status
-    assert said in capsys.readouterr().out
+    return main(["compare", str(bundle.parent), str(out)]), capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("change", "expected"), [(0, (0, "equal (1 arrays changed)")), (1, (1, "elements differ"))])
+def test_a_recording_is_compared_bit_for_bit(bundle, tmp_path, capsys, change, expected):
+    status, printed = compared(bundle, tmp_path / "out", capsys, change)
+    assert status == expected[0] and expected[1] in printed and "the order of" not in printed
+
+
+def test_other_bits_are_explained_by_the_atomic_operations_of_the_kernel(tmp_path, capsys):
+    writer = BundleWriter(tmp_path / "bundles", "toy", "sm_90", {})
+    text = SUM.replace("BODY", "red.global.add.f32 [%d1], %f1;")
+    Module(text, "h100", observe=writer.observe)["k"][2, 1](np.zeros(1, np.float32), 0)
+    status, printed = compared(writer.written[0], tmp_path / "out", capsys, 1)
+    assert status == 1 and "the order of red.global.add.f32 at line 2 of the PTX may matter" in printed
 
 
 def test_atomic_operations_are_named_where_a_result_shows_their_order():
@@ -200,5 +212,5 @@ def test_a_script_is_imported_up_to_a_line(tmp_path, modules):
 
 def test_a_missing_checkout_is_named_with_its_revision(tmp_path, monkeypatch):
     monkeypatch.setattr("tools.language_programs.case._ROOT", [tmp_path])
-    with pytest.raises(FileNotFoundError, match=r"check out https://github.com/somebody/toys at 0{40}"):
+    with pytest.raises(FileNotFoundError, match=r"check out https://github.com/owner/toys at 0{40}"):
         print(PROJECT.folder)

@@ -4,9 +4,9 @@
     python -m tools.language_programs ROOT --arch h100 [--only NAME ...] [--bundles DIR] [--interpreter]
     python -m tools.language_programs list > tools/language_programs/fixed_list.csv
 
-ROOT is a folder with checkouts, ``owner+name``; none is part of this repository. PyTorch for CPUs is needed. Each line
-is a case: its launches, its findings by severity, the instructions whose bits are not proved, its largest distance from
-PyTorch as a part of the largest element, and its seconds: with compilation, of a second call, and of a second call
+ROOT is a folder with checkouts, ``owner+name``, which are not part of this repository. PyTorch for CPUs is needed. Each
+line is a case: its launches, its findings by severity, the instructions whose bits are not proved, its largest distance
+from PyTorch as a part of the largest element, and its seconds: with compilation, of a second call, and of a second call
 without the checks. ``--bundles`` writes the launches for `tools.launch_bundles`, ``--interpreter`` also runs each case
 on the language's own interpreter, ``--json`` appends everything to a file.
 """

@@ -22,7 +22,7 @@ __all__ = ["BundleWriter", "Memory", "memory_of_launch"]
 Bytes = NDArray[np.uint8]
 
 _VERSION = (9, 0)
-"""The newest version of PTX that the driver of CUDA 13.0 reads. Triton writes the version of its own ptxas."""
+"""The newest version of PTX that the driver of CUDA 13.0 reads. Triton writes the newest that its ptxas reads."""
 
 
 class Memory(NamedTuple):
@@ -141,7 +141,7 @@ class BundleWriter:
     chip : str
         The chip on which the launch is recorded, and which is emulated in the comparison.
     source : mapping
-        What ``launch.json`` says about the origin.
+        The entries of ``launch.json`` about the origin.
     """
 
     def __init__(self, folder: Path, case: str, chip: str, source: Mapping[str, str]) -> None:

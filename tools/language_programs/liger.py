@@ -429,7 +429,7 @@ def liger_fused_moe() -> float:
     def theirs(x: Any, up: Any, down: Any, weights: Any) -> Any:
         halves = torch.einsum("th,enh->ten", x, up)
         inner = torch.nn.functional.silu(halves[..., :32]) * halves[..., 32:]
-        outs = torch.einsum("tei,ehi->teh", inner, down)
+        outs = torch.einsum("tni,nhi->tnh", inner, down)
         return (outs.gather(1, chosen.long()[..., None].expand(-1, -1, 32)) * weights[..., None]).sum(1)
 
     inputs = drawn(10, 32) / 2, drawn(4, 64, 32) / 4, drawn(4, 32, 32) / 4, drawn(10, 2).softmax(-1)

@@ -22,7 +22,7 @@ RECORDED_ON = "sm_90"
 
 @dataclass
 class Outcome:
-    """What a case did.
+    """The result of a case.
 
     Attributes
     ----------
@@ -37,7 +37,7 @@ class Outcome:
         The instructions whose bits are not proved, each with the reason.
     distance : float, optional
     error : str
-        What ended the case, if it did not end by itself.
+        The error that ended the case, if there was one.
     seconds, again, unchecked : float
         The time of the first call, with compilation, of the second, and of a second call without the emulator's checks.
     bundles : list of str

@@ -49,7 +49,7 @@ def answers(arch: Arch) -> Mapping[str, Any]:
         return lambda *_, **__: value
 
     def each(names: str, value: Any = None) -> dict[str, Any]:
-        """Answer several names with one value, each by its own function: torch.compile has a rule for each object."""
+        """Answer several names with one value, each by a separate function, as torch.compile requires."""
         return {name: always(value) for name in names.split()}
 
     return {
