@@ -17,7 +17,7 @@ An argument with ``"object": ["texture", "x", {"filter": "linear"}]`` is a textu
 ``"variables"`` says which arrays ``__device__`` and ``__constant__`` variables of the text begin with, by their names.
 
 A module may be compressed, ``*.ptx.gz``. ``"after"`` has the hashes of the arrays after the launch, as the program that
-made the bundle saw them on an emulated chip; ``emulate`` compares them.
+made the bundle saw them on the chip ``"emulated"``; ``emulate`` compares them.
 """
 
 import argparse
@@ -82,16 +82,20 @@ def digest(array: Array) -> str:
     return hashlib.sha256(bits_of(array)).hexdigest()[:32]
 
 
-def _emulated(bundle: Path) -> tuple[dict[str, Array], str, list[str]]:
+def _emulated(bundle: Path, chip: str = "arch") -> tuple[dict[str, Array], str, list[str]]:
     """Run a bundle on the emulator: the arrays as the kernel leaves them, what the report says, and its findings."""
-    arrays, report = emulated_bundle(bundle)
+    arrays, report = emulated_bundle(bundle, chip)
     return arrays, f"{report.instructions:,} instructions", [str(x) for x in report.findings]
 
 
-def emulated_bundle(bundle: Path, **options: Any) -> tuple[dict[str, Array], Report]:
-    """Run a bundle on the emulator with options of a launch: the arrays as the kernel leaves them, and the report."""
+def emulated_bundle(bundle: Path, chip: str = "arch", **options: Any) -> tuple[dict[str, Array], Report]:
+    """Run a bundle on the emulator with options of a launch: the arrays as the kernel leaves them, and the report.
+
+    ``chip`` is the entry that names the chip: ``"arch"``, of the recording, or ``"emulated"``, of the program.
+    """
     launch, arrays = read_bundle(bundle)
-    return emulated(launch, arrays, module_of(text_of(bundle), launch["arch"], name=bundle.name, **options))
+    arch = launch.get(chip, launch["arch"])
+    return emulated(launch, arrays, module_of(text_of(bundle), arch, name=bundle.name, **options))
 
 
 def text_of(bundle: Path) -> str:
@@ -137,7 +141,7 @@ def _argument(argument: dict[str, Any], arrays: dict[str, Array]) -> Any:
 def _emulate_one(bundle: Path) -> int:
     started = time.perf_counter()
     try:
-        arrays, text, findings = _emulated(bundle)
+        arrays, text, findings = _emulated(bundle, "emulated")
     except WmmaEmuError as error:
         print(f"{bundle.name}: refused: {str(error).splitlines()[0]}", flush=True)
         return 1
