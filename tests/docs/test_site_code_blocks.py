@@ -64,6 +64,7 @@ NOT_RUN = {
     ("docs/evidence/launch-limits-2026-11-27.md", "python -m tools.measure_launch_limits"): "takes many minutes",
     ("docs/evidence/languages-2026-11-28.md", "python -m tools.language_programs"): "needs PyTorch and other projects",
     ("docs/evidence/languages-2026-11-28.md", "python -m tools.bundle_launcher"): "needs the bundles, and a GPU",
+    ("docs/evidence/languages-2026-11-28.md", "python -m tools.launch_bundles"): "needs the bundles, and a recording",
     ("docs/how-to/run-a-triton-program.md", "wmma_emu: 1 launch"): "its seconds differ; tests/languages see to reports",
     ("docs/how-to/install.md", "python3 -m venv"): _INSTALLS,
     ("docs/how-to/install.md", ". .venv/bin/activate"): _INSTALLS,
