@@ -6,6 +6,7 @@ import pytest
 
 from wmma_emu.errors import ArgumentError, ArgumentValueError, KernelFindingsError, LaunchLimitError, OptionError
 from wmma_emu.ptx import Im2col, Module, TensorMap, tensor_map
+from wmma_emu.ptx.program.written import written_by
 from wmma_emu.ptx.tensor_maps.boxes import box_bytes, chunks_of, row_pitch, swizzled
 from wmma_emu.ptx.tensor_maps.encoding import TensorMapFields
 
@@ -97,6 +98,13 @@ def test_a_store_writes_the_box():
     found = stored("@%p cp.async.bulk.wait_group.read 0;")
     assert np.array_equal(found[1], np.tile([1, 2], 32))
     assert not found[[0, 2, 3]].any()
+
+
+def test_the_tensor_of_a_store_is_known_to_be_written_before_the_launch():
+    module = Module(STORE.replace("WAIT", ""), arch="sm_90a")
+    assert written_by(module.program.kernels["k"]).parameters == {0}
+    module = Module(KERNEL.replace("BYTES", "128").replace("ROW", "0").replace("TRY", TRY), arch="sm_90a")
+    assert written_by(module.program.kernels["k"]).parameters == {128}
 
 
 def test_the_source_of_a_store_that_is_written_before_the_wait_is_an_error():

@@ -73,6 +73,8 @@ def written_by(program: KernelProgram) -> Written:
 
 
 def _may_write_globals(instruction: PtxInstruction) -> bool:
+    if instruction.mnemonic == "cp":
+        return "bulk_group" in instruction.modifiers
     stores = instruction.mnemonic in _WRITES or (instruction.mnemonic == "wmma" and "store" in instruction.modifiers)
     return stores and not any(x in _NO_GLOBALS for x in instruction.modifiers)
 
@@ -87,7 +89,12 @@ def _origins_of_address(instruction: PtxInstruction, origins: _Origins) -> set[_
 
 
 def _origins_of_symbol(symbol: Symbol) -> set[_Origin]:
-    """Return the origin of a variable's address; offsets of global variables are stored as their complement."""
+    """Return the origin of a variable's address; offsets of global variables are stored as their complement.
+
+    The address of a parameter is that of a tensor map, which begins with the address of its tensor.
+    """
+    if symbol.space == "param":
+        return {symbol.offset}
     return {~symbol.offset} if symbol.space == "global" else set()
 
 
