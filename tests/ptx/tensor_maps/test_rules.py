@@ -4,8 +4,8 @@
 import numpy as np
 import pytest
 
-from wmma_emu.errors import ArgumentError, ArgumentValueError, KernelFindingsError, LaunchLimitError, OptionError
-from wmma_emu.ptx import Im2col, Module, TensorMap, tensor_map
+from wmma_emu.errors import ArgumentError, ArgumentValueError, KernelFindingsError, OptionError
+from wmma_emu.ptx import Im2col, Module, Struct, TensorMap, tensor_map
 from wmma_emu.ptx.program.written import written_by
 from wmma_emu.ptx.tensor_maps.boxes import box_bytes, chunks_of, row_pitch, swizzled
 from wmma_emu.ptx.tensor_maps.encoding import TensorMapFields
@@ -36,10 +36,10 @@ ret; }
 TRY = "mbarrier.try_wait.parity.shared::cta.b64 %w, [bar], 0; @!%w bra WAIT;"
 
 
-def launched(box, *, sent=128, row=3, wait=TRY, limit=None, **options):
+def launched(box, *, sent=128, row=3, wait=TRY, **options):
     text = KERNEL.replace("BYTES", str(sent)).replace("ROW", str(row)).replace("TRY", wait)
     out = np.zeros(32, np.uint32)
-    Module(text, arch="sm_90a")["k"][1, 32](tensor_map(X, box, **options), out, findings="raise", max_seconds=limit)
+    Module(text, arch="sm_90a")["k"][1, 32](tensor_map(X, box, **options), out, findings="raise")
     return out.view(np.uint16).reshape(-1, box[1])
 
 
@@ -66,9 +66,31 @@ def test_a_thread_that_does_not_wait_is_an_error():
     assert "mbarrier.try_wait in a loop" in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        (Struct(bytes(128)), "it has 1 dimensions, the instruction 2"),
+        (Struct(b"\xff" * 128), "the element type 15 of tf32 of the tensor map does not exist"),
+        (tensor_map(np.zeros((2, 4, 64), np.float16), (1, 1, 64)), "it has 3 dimensions, the instruction 2"),
+        (
+            tensor_map(np.zeros((2, 4, 4, 64), np.float16), im2col=Im2col((0, 0), (0, 0), 64, 4)),
+            "it has 4 dimensions, the instruction 2",
+        ),
+        (tensor_map(np.zeros((2, 4, 64), np.float16), (1, 1, 8), interleave="16B"), "it has 3 dimensions"),
+    ],
+)  # fmt: skip
+def test_a_map_that_does_not_fit_the_instruction_is_an_error_before_the_deadlock(given, text):
+    module = Module(KERNEL.replace("BYTES", "128").replace("ROW", "0").replace("TRY", TRY), arch="sm_90a")
+    report = module["k"][1, 32](given, np.zeros(32, np.uint32), findings="report")
+    assert [x.kind for x in report.findings] == ["illegal operand", "deadlock"]
+    assert text in report.findings[0].message
+    assert not report.completed
+
+
 def test_a_barrier_that_expects_more_bytes_than_the_box_has_never_completes():
-    with pytest.raises(LaunchLimitError, match="lacks 0 of 1 arrivals and 16 bytes"):
-        launched((1, 64), sent=144, limit=1)
+    with pytest.raises(KernelFindingsError, match="lacks 0 of 1 arrivals and 16 bytes") as caught:
+        launched((1, 64), sent=144)
+    assert [x.kind for x in caught.value.report.findings] == ["deadlock"]
 
 
 STORE = """.version 8.3
@@ -161,6 +183,9 @@ def test_a_rule_that_a_map_breaks_is_named(options, text):
 
 
 def test_other_wrong_arguments_are_explained():
+    module = Module(STORE.replace("WAIT", ""), arch="sm_90a")
+    with pytest.raises(ArgumentError, match=r"or wmma_emu\.ptx\.tensor_map\(array, box\)"):
+        module["k"][1, 32](X)
     with pytest.raises(ArgumentValueError, match="a stride has 2 bytes; it needs a multiple of 16"):
         tensor_map(np.zeros((4, 1), np.float16), (1, 8))
     with pytest.raises(ArgumentValueError, match="the last axis of the array must be contiguous"):

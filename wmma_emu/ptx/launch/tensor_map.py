@@ -46,6 +46,7 @@ class TensorMap(Struct):
     def __init__(self, given: bytes, array: Any) -> None:
         self.map = TensorMapFields.decode(bytes(given))
         super().__init__(bytes(given), pointers={0: array})
+        self._pointers = {"the tensor": self._pointers["offset 0"]}
 
     def __repr__(self) -> str:
         return f"TensorMap({self.map.element.name}, dims={self.map.dims}, box={self.map.box or self.map.window})"

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from wmma_emu.ptx.launch.elements import Element
 from wmma_emu.ptx.launch.source_types import SourceType
 from wmma_emu.ptx.program.program import Parameter
+from wmma_emu.ptx.tensor_maps.encoding import MAP_BYTES
 from wmma_emu.ptx.widths import bits_of_type
 
 _OF_HANDLES = ("u64", "b64", "s64", "texref", "surfref")
@@ -58,6 +59,8 @@ class TypedParameter(NamedTuple):
         if self.is_struct:
             kinds = "bytes, a NumPy record, a ctypes.Structure or a wmma_emu.ptx.Struct"
             size = f"a struct of {parameter.bytes} bytes: {kinds} of that size"
+            if parameter.bytes == MAP_BYTES:
+                size += ", or wmma_emu.ptx.tensor_map(array, box)"
             return f"{known}, {size}" if known else size
         if self.is_pointer and not self.reaches_arrays:
             return f"an address in {parameter.pointee_space} memory: an integer"

@@ -17,12 +17,15 @@ _QUIET, _AGAIN = 2048, 4096
 It is kept after a basic block that polls, as it is compared: else a loop of two is never in the same place.
 """
 
-_READING = {"ld", "ldu", "bra", "fence", "membar"}
+_READING = {"ld", "ldu", "bra", "fence", "membar", "nanosleep"}
+_WAITS = {"test_wait", "try_wait"}
 
 
 def only_reads(instruction: PtxInstruction) -> bool:
     """Return whether an instruction changes only registers of its thread, and depends only on them and on memory."""
     clocks = any(isinstance(x, SpecialRegister) and x.name in CLOCKS for x in instruction.operands)
+    if instruction.mnemonic == "mbarrier":
+        return not _WAITS.isdisjoint(instruction.modifiers)
     return not clocks and (instruction.mnemonic in _READING or instruction.mnemonic in VALUE_STEPS)
 
 

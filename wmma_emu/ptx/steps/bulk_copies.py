@@ -44,12 +44,14 @@ def bulk_copy(instruction: PtxInstruction) -> Step:
     if "tensor" in kind:
         if "prefetch" in kind:
             return tensor_prefetch(instruction, operands)
-        is_load = "mbarrier::complete_tx::bytes" in kind
+        is_load = "bulk_group" not in kind
         return tensor_load(instruction, operands, mask) if is_load else tensor_store(instruction, operands, reduction)
     if "prefetch" in kind:
         return lambda state, active: None
     if "mbarrier::complete_tx::bytes" in kind:
         return _load(instruction, operands, mask)
+    if "bulk_group" not in kind:
+        raise refusal(instruction, "needs .mbarrier::complete_tx::bytes or .bulk_group, by which it completes")
     return _store(instruction, operands, reduction)
 
 
