@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.causality.memory_order import MemoryOrder
 from wmma_emu.ptx.causality.ordering import synchronises_through_memory
-from wmma_emu.ptx.causality.threads import ThreadIndices
 from wmma_emu.ptx.program.program import PtxInstruction
 
 _Mask = NDArray[np.bool_]
@@ -95,7 +94,8 @@ class CausalityOrder(MemoryOrder):
         finally:
             self._numbers, self._stamps, self._actors = numbers, None, None
 
-    def _acting_lane(self, at: tuple[NDArray[np.intp], ...]) -> ThreadIndices:
+    def acting_lane(self, at: Sequence[Any]) -> tuple[Any, Any, Any]:
+        """Return the block, the warp and the lane that acts for the one at an index, (..., block, warp, lane)."""
         block, warp, lane = at[-3:]
         return (block, warp, lane if self._actors is None else self._actors[block, warp])
 
@@ -137,7 +137,7 @@ class CausalityOrder(MemoryOrder):
         at = np.nonzero(queried)
         shape = queried.shape
         out[at] = self.lanes_know(
-            self._acting_lane(at),
+            self.acting_lane(at),
             np.broadcast_to(threads, shape)[at].astype(np.int64),
             np.broadcast_to(times, shape)[at].astype(np.int64),
         )  # fmt: skip
@@ -155,7 +155,7 @@ class CausalityOrder(MemoryOrder):
         found &= ~(in_wave & (times <= self.known[g, w, np.where(in_wave, warps, kind(0)).astype(np.int64)]))
         if self.knows_lanes and found.any():
             at = np.flatnonzero(found)
-            which = self._acting_lane((g[at], w[at], lane[at]))
+            which = self.acting_lane((g[at], w[at], lane[at]))
             found[at] = ~self.lanes_know(which, owners[at].astype(np.int64), times[at].astype(np.int64))
         return found
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The address spaces of a wave of blocks: the bytes that an access resolves to, and the checks of each access."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import numpy as np
 from numpy.typing import NDArray
@@ -248,6 +249,16 @@ class AddressSpaces:
         shadow = self._shadows.get(resolved.space)
         if shadow is not None:
             shadow.stored(resolved, written, active, undefined)
+
+    @contextmanager
+    def acting(self, lanes: NDArray[np.intp]) -> Iterator[None]:
+        """Let one lane of each warp, (blocks, warps), act for all lanes, in the order of accesses and in findings."""
+        self.reporter.actors = lanes
+        try:
+            with self.causality.acting(lanes):
+                yield
+        finally:
+            self.reporter.actors = None
 
     def hold(self, addresses: Array, active: Active) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Mark 16 bytes of shared memory at each address as read by an asynchronous product until it is waited for.

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 from numpy.typing import NDArray
 
+from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.definedness.origins import Origins
 from wmma_emu.ptx.definedness.undefined import Undefined
 from wmma_emu.ptx.findings import Diagnosis, MemoryLocation, Message, Name, Place, Sightings
@@ -29,12 +30,16 @@ _MOST_LINES = 8
 
 
 class Reporter:
-    """Reports illegal accesses of a wave; ``note_use`` is called with uses of undefined bits too."""
+    """Reports illegal accesses of a wave; ``note_use`` is called with uses of undefined bits too.
+
+    ``actors`` are the lanes that act for all lanes of their warps, (blocks, warps), if some do.
+    """
 
     def __init__(self, program: KernelProgram, heap: GlobalMemory, threads: Threads, findings: Sightings) -> None:
         self._program, self._heap, self._threads, self._findings = program, heap, threads, findings
         self.note_use: Callable[[PtxInstruction, Origins, NDArray[np.int64]], None] | None = None
         self._padding = Padding(program, heap)
+        self.actors: NDArray[np.intp] | None = None
 
     @property
     def code(self) -> tuple[PtxInstruction, ...]:
@@ -53,6 +58,8 @@ class Reporter:
         threads = any_of(where)
         if not threads.any():
             return
+        if self.actors is not None:
+            threads = _acting(threads, self.actors)
         block, thread, count = self._threads.first(threads)
         address = first_where(where, addresses)
         self._findings.add(
@@ -170,3 +177,9 @@ class Reporter:
     ) -> Diagnosis:  # fmt: skip
         """Describe an access to bytes that an asynchronous copy or product is about to write, or may still read."""
         return Diagnosis((f"{verb(write)} ", self.location(space, address, size), ", which ", *by), remedy)
+
+
+def _acting(threads: NDArray[np.bool_], actors: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """Return the acting lanes of the warps of a mask, (blocks, warps, 32)."""
+    warps = np.broadcast_to(threads, (*actors.shape, LANES)).any(axis=-1, keepdims=True)
+    return np.asarray(warps & (np.arange(LANES) == actors[..., None]))

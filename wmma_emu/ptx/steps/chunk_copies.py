@@ -55,7 +55,7 @@ def _by_issuers(copy: _Copy) -> _Copy:
 
     @wraps(copy)
     def copied(state: State, instruction: PtxInstruction, chunks: CopiedChunks, *rest: Any) -> None:
-        with state.memory.causality.acting(chunks.issuers.actors()):
+        with state.memory.acting(chunks.issuers.actors()):
             copy(state, instruction, chunks, *rest)
 
     return copied

@@ -89,7 +89,8 @@ class RaceReports:
         )  # fmt: skip
 
     def _thread_at(self, at: Sequence[Any]) -> ThreadId:
-        return int(self._threads.blocks[int(at[-3])]), int(at[-2]), int(at[-1])
+        block, warp, lane = self._order.acting_lane(at)
+        return int(self._threads.blocks[int(block)]), int(warp), int(lane)
 
     def _racing(self, race: Race, at: Sequence[Any]) -> list[ThreadId]:
         """Return the threads with which the thread at an index races: those that the kind of the race concerns.
