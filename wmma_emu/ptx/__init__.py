@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from wmma_emu.ptx.reports.plain import report_schema
     from wmma_emu.ptx.reports.sarif import sarif
     from wmma_emu.ptx.textures.objects import Surface, Texture, surface, texture
+    from wmma_emu.ptx.variants import FirstDifference, InvarianceChange, InvarianceReport, Variant, invariance
 
 __all__ = [
     "CHECKS",
@@ -37,8 +38,11 @@ __all__ = [
     "EmptyArray",
     "Event",
     "Finding",
+    "FirstDifference",
     "HeapBlock",
     "History",
+    "InvarianceChange",
+    "InvarianceReport",
     "Kernel",
     "KernelExplanation",
     "Kind",
@@ -60,7 +64,9 @@ __all__ = [
     "Texture",
     "TritonModule",
     "TritonTensor",
+    "Variant",
     "empty",
+    "invariance",
     "raw",
     "report_schema",
     "sarif",
@@ -92,6 +98,7 @@ _HOMES = {
     "reports.plain": ("report_schema",),
     "reports.sarif": ("sarif",),
     "textures.objects": ("Surface", "Texture", "surface", "texture"),
+    "variants": ("FirstDifference", "InvarianceChange", "InvarianceReport", "Variant", "invariance"),
 }
 """The module that defines each public name."""
 

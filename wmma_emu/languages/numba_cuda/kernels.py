@@ -114,5 +114,19 @@ def linked_module(
     )
 
 
+def ptx_of(image: Any) -> str:
+    """Return the PTX of code for a driver.
+
+    Raises
+    ------
+    BackendUnavailableError
+        If it is code of another kind.
+    """
+    kind = getattr(image, "code_type", type(image).__name__)
+    if kind != "ptx":
+        raise BackendUnavailableError(f"a module of the kind {kind} cannot be loaded: the emulator runs PTX")
+    return _text(image.code)
+
+
 def _text(code: bytes | str) -> str:
     return (code.decode() if isinstance(code, bytes) else code).strip("\0")

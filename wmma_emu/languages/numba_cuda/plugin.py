@@ -3,7 +3,8 @@
 
 - its driver: `DriverCalls` has the functions of the CUDA driver;
 - ``cuda.core``'s Device, Stream, Program and LaunchConfig, and ``launch``, which need a driver;
-- ``get_cufunc`` of its code libraries, which links PTX instead of machine code;
+- ``get_cufunc`` of its code libraries, which links PTX instead of machine code, and the module that counts allocations
+  of kernels, which is linked too; a module of other PTX is loaded by the emulator;
 - ``to_device`` of the hints ``In``, ``Out`` and ``InOut``, which copy arrays with ``cuda.core``;
 - ``launch`` of its kernels, only to know the names of the parameters;
 - ``compile_cuda``, which adds line numbers, so that findings name lines of Python; they change no instruction;
@@ -11,6 +12,7 @@
 """
 
 import gc
+import inspect
 import os
 import threading
 import warnings
@@ -18,6 +20,7 @@ from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from functools import partial
 from importlib.util import find_spec
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
@@ -28,7 +31,7 @@ from wmma_emu.languages.numba_cuda.arguments import Part, bytes_of, named_memory
 from wmma_emu.languages.numba_cuda.chip import capability_of, name_of
 from wmma_emu.languages.numba_cuda.driver_calls import DriverCalls
 from wmma_emu.languages.numba_cuda.host_arrays import argument_hints
-from wmma_emu.languages.numba_cuda.kernels import Code, EmulatedKernel, linked_module
+from wmma_emu.languages.numba_cuda.kernels import Code, EmulatedKernel, linked_module, ptx_of
 from wmma_emu.languages.numba_cuda.memory import DeviceMemory
 from wmma_emu.languages.numba_cuda.programs import program_class
 from wmma_emu.languages.session import Session
@@ -80,6 +83,8 @@ class _Installed:
                 (devices._runtime, "_tls", threading.local()),
                 (driver._ActiveContext, "_tls_cache", threading.local()),
                 (codegen.CUDACodeLibrary, "get_cufunc", lambda library: self._cufunc(library)),
+                (driver, "load_module_image", partial(self._load_image, driver.load_module_image)),
+                (nrt._Runtime, "_compile_memsys_module", lambda runtime: self._count_allocations(runtime)),
                 (codegen.CUDACodeLibrary, "llvm_strs", _without_lines(codegen.CUDACodeLibrary.llvm_strs)),
                 (dispatcher._Kernel, "launch", lambda kernel, *a, **k: self._named(before, kernel, *a, **k)),
                 (dispatcher, "compile_cuda", _with_lines(dispatcher.compile_cuda, unknown_lines)),
@@ -90,6 +95,8 @@ class _Installed:
             ):  # fmt: skip
                 stack.enter_context(patch.object(owner, name, value))
             stack.callback(self._use_driver())
+            nrt.rtsys.close()  # the module that counts allocations belongs to the driver that loaded it
+            stack.callback(nrt.rtsys.close)
             self._undo = stack.pop_all()
 
     def undo(self) -> None:
@@ -128,13 +135,32 @@ class _Installed:
         context = self._devices.get_context()
         code, function = self._functions.get(library, (None, None))
         if code is None or code.handle not in context.modules:
-            make = partial(Module, arch=self._session.arch, **self._session.module_options)
-            linked = linked_module(library, self._driver._Linker, library._ensure_cc(None), make, self._session.note)
+            linked = linked_module(
+                library, self._driver._Linker, library._ensure_cc(None), self._module, self._session.note
+            )
             code = Code(linked, self._memory, self._calls.load)
             module = context.create_module_image(code, library._setup_functions, library._teardown_functions)
             function = module.get_function(library._entry_name)
             self._functions[library] = code, function
         return function
+
+    def _module(self, text: str, **keywords: Any) -> Module:
+        return Module(text, self._session.arch, **self._session.module_options, **keywords)
+
+    def _load_image(self, load: Callable[..., Any], context: Any, image: Any, *callbacks: Any) -> Any:
+        """Load a module, which the emulator can if it is PTX."""
+        if not isinstance(image, Code):
+            image = Code(self._module(ptx_of(image)), self._memory, self._calls.load)
+        return load(context, image, *callbacks)
+
+    def _count_allocations(self, runtime: Any) -> None:
+        """Load the module that counts what kernels allocate, made from the CUDA C++ of numba-cuda."""
+        capability = self._devices.get_context().device.compute_capability
+        source = Path(inspect.getfile(type(runtime))).with_name("memsys.cu")
+        linker = self._driver._Linker(max_registers=0, cc=capability, lto=True)
+        linker.add_cu_file(str(source))
+        code = Code(self._module(linker.get_linked_ptx().decode().strip("\0")), self._memory, self._calls.load)
+        runtime._memsys_module = self._devices.get_context().create_module_image(code)
 
     def _named(self, launch: Callable[..., Any], kernel: Any, *arguments: Any, **keywords: Any) -> Any:
         self._names.kernel = kernel
