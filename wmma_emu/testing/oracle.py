@@ -2,6 +2,7 @@
 """An oracle for kernels: two implementations are compared bit for bit over drawn shapes and inputs."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +19,9 @@ Implementation = Callable[..., Any]
 
 _MOST_SEEDS = 2**32
 
+_SEEDS_TRIED = 8
+"""The number of other inputs that are tried for a smaller shape."""
+
 
 @dataclass(frozen=True, slots=True)
 class KernelComparison:
@@ -28,7 +32,7 @@ class KernelComparison:
     cases : int
         The number of cases: a shape with the seed of its inputs.
     shapes : int
-        The number of different shapes among them.
+        The number of shapes among them, each counted once.
     elements : int
         The number of elements that were compared.
     """
@@ -54,8 +58,8 @@ def compare_kernels(
     Parameters
     ----------
     one, other : callable
-        Called with the arrays of ``inputs``, each with copies of its own; they return an array, or several. A kernel
-        of a `wmma_emu.ptx.Module`, a program of Triton within `wmma_emu.languages.emulate`, `wmma_emu.gemm`.
+        Called with the arrays of ``inputs``, made for each of them; they return an array, or several. A kernel of
+        a `wmma_emu.ptx.Module`, a program of Triton within `wmma_emu.languages.emulate`, `wmma_emu.gemm`.
     shapes : mapping
         The legal values of each size, the simplest first: ``{"m": range(1, 65), "k": [16, 32, 128]}``.
     inputs : callable
@@ -88,22 +92,30 @@ def compare_kernels(
     >>> def ampere(a, b):
     ...     return we.gemm(a, b, arch="a100")
     >>> sizes = {"n": range(1, 9), "k": range(1, 33)}
-    >>> print(we.testing.compare_kernels(hopper, hopper, shapes=sizes, inputs=inputs, count=10))
-    2320 elements of 10 cases, of 10 shapes, have equal bits
-    >>> we.testing.compare_kernels(hopper, ampere, shapes=sizes, inputs=inputs, names=("H100", "A100"))
+    >>> we.testing.compare_kernels(hopper, hopper, shapes=sizes, inputs=inputs, count=20).cases
+    20
+    >>> again = {"n": 1, "k": 4, "seed": 2}  # from the message of a failure
+    >>> we.testing.compare_kernels(hopper, ampere, shapes=sizes, inputs=inputs, case=again, names=("H100", "A100"))
     Traceback (most recent call last):
         ...
-    AssertionError: H100 and A100 differ with n=1, k=3 (drawn by seed=0; again: case={'n': 1, 'k': 3, 'seed': 1})
+    AssertionError: H100 (actual) and A100 (expected) differ with n=1, k=4; again: case={'n': 1, 'k': 4, 'seed': 2}
+    1 of 8 elements differ (12.5 %): f32, shape (8, 1)
+    <BLANKLINE>
+      index   actual                   expected                 ulps
+      [4, 0]  0xbd9ec5ea  -0.07752593  0xbd9ec5ec  -0.07752594  2
+    <BLANKLINE>
+    ulps: 2-3: 1
     """
     __tracebackhide__ = True
     for name, function in (("one", one), ("other", other), ("inputs", inputs)):
         if not callable(function):
             raise ArgumentError(f"{name}={shorten(function)} cannot be called")
-    comparison = _Comparison(one, other, inputs, names, _checked("seed", seed, 0))
+    comparison = _Comparison(one, other, inputs, names, _checked("seed", seed, 0) if case is None else None)
     if case is not None:
-        comparison.check(*_case_of(case, shapes))
+        with suppress(_DifferError):
+            comparison.check(*_case_of(case, shapes))
     else:
-        _draw(comparison, _sizes_of(shapes), _checked("count", count, 1))
+        _draw(comparison, _sizes_of(shapes), seed, _checked("count", count, 1))
     if comparison.failure is not None:
         raise AssertionError(comparison.failure)
     return KernelComparison(comparison.cases, len(comparison.shapes), comparison.elements)
@@ -117,12 +129,18 @@ class _Comparison:
     """The two implementations, and what was compared."""
 
     def __init__(
-        self, one: Implementation, other: Implementation, inputs: MakeInputs, names: tuple[str, str], seed: int
+        self,
+        one: Implementation,
+        other: Implementation,
+        inputs: MakeInputs,
+        names: tuple[str, str],
+        seed: int | None,
     ) -> None:
         self._both, self._inputs, self._names, self._seed = (one, other), inputs, names, seed
         self.cases = self.elements = 0
         self.shapes: set[tuple[int, ...]] = set()
         self.failure: str | None = None
+        self.failed: tuple[Shape, int] | None = None
 
     def check(self, shape: Shape, seed: int) -> None:
         """Compare one case, and keep the message of the first difference, which Hypothesis makes smaller."""
@@ -135,16 +153,18 @@ class _Comparison:
             try:
                 results.append(_arrays_of(function(*given)))
             except Exception as error:
-                error.add_note(f"compare_kernels: with {_text_of(shape)}, {self._again(shape, seed)}")
+                error.add_note(f"compare_kernels: with {_text_of(shape)}; {self._again(shape, seed)}")
                 raise
-        self.failure = self._difference_of(results[0], results[1], shape, seed)
-        if self.failure is not None:
+        found = self._difference_of(results[0], results[1], shape, seed)
+        if found is not None:
+            self.failure, self.failed = found, (shape, seed)
             raise _DifferError
 
     def _difference_of(
         self, mine: Sequence[NDArray[Any]], its: Sequence[NDArray[Any]], shape: Shape, seed: int
     ) -> str | None:
-        head = f"{self._names[0]} and {self._names[1]} differ with {_text_of(shape)} ({self._again(shape, seed)})"
+        one, other = self._names
+        head = f"{one} (actual) and {other} (expected) differ with {_text_of(shape)}; {self._again(shape, seed)}"
         if len(mine) != len(its):
             return f"{head}\n{len(mine)} arrays, and {len(its)}"
         for i, (x, y) in enumerate(zip(mine, its, strict=True)):
@@ -156,7 +176,8 @@ class _Comparison:
         return None
 
     def _again(self, shape: Shape, seed: int) -> str:
-        return f"drawn by seed={self._seed}; again: case={dict(shape, seed=seed)}"
+        drawn = "" if self._seed is None else f"drawn by seed={self._seed}; "
+        return f"{drawn}again: case={dict(shape, seed=seed)}"
 
 
 def _arrays_of(returned: Any) -> list[NDArray[Any]]:
@@ -168,7 +189,7 @@ def _text_of(shape: Shape) -> str:
     return ", ".join(f"{name}={size}" for name, size in shape.items())
 
 
-def _draw(comparison: _Comparison, sizes: Mapping[str, Sequence[int]], count: int) -> None:
+def _draw(comparison: _Comparison, sizes: Mapping[str, Sequence[int]], seed: int, count: int) -> None:
     """Draw cases with Hypothesis until one fails, then smaller ones."""
     try:
         from hypothesis import HealthCheck, Phase, given, settings
@@ -178,19 +199,33 @@ def _draw(comparison: _Comparison, sizes: Mapping[str, Sequence[int]], count: in
         raise BackendUnavailableError("compare_kernels draws with Hypothesis: pip install hypothesis") from error
     drawn = st.fixed_dictionaries({name: st.sampled_from(x) for name, x in sizes.items()})
 
-    @seeded(comparison._seed)
+    @seeded(seed)
     @settings(
         max_examples=count, database=None, deadline=None, print_blob=False, report_multiple_bugs=False,
         phases=(Phase.generate, Phase.shrink), suppress_health_check=list(HealthCheck),
     )  # fmt: skip
     @given(drawn, st.integers(0, _MOST_SEEDS - 1))
-    def check(shape: Shape, seed: int) -> None:
-        comparison.check(shape, seed)
+    def check(shape: Shape, seed_of_inputs: int) -> None:
+        comparison.check(shape, seed_of_inputs)
 
-    try:
+    with suppress(_DifferError):  # the last failure is the smallest
         check()
-    except _DifferError:
-        return  # the message of the smallest case is kept
+    if comparison.failed is not None:
+        _make_smaller(comparison, sizes, *comparison.failed)
+
+
+def _make_smaller(comparison: _Comparison, sizes: Mapping[str, Sequence[int]], shape: Shape, seed: int) -> None:
+    """Make each size as small as other inputs allow: Hypothesis makes the sizes smaller for one seed of inputs."""
+    for name, values in sizes.items():
+        for size in values[: values.index(shape[name])]:
+            for other in (seed, *range(_SEEDS_TRIED)):
+                with suppress(_DifferError):
+                    comparison.check({**shape, name: size}, other)
+                    continue
+                shape, seed = {**shape, name: size}, other
+                break
+            if shape[name] == size:
+                break
 
 
 def _sizes_of(shapes: Mapping[str, Iterable[int]]) -> dict[str, Sequence[int]]:

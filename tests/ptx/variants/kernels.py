@@ -110,7 +110,8 @@ LOOP:
     ld.global.b32 %r23, [%d5+16];
     ld.global.b32 %r24, [%d2];
     ld.global.b32 %r25, [%d2+16];
-    mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f1, %f2, %f3, %f4}, {%r20, %r21, %r22, %r23}, {%r24, %r25}, {%f1, %f2, %f3, %f4};
+    mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f1, %f2, %f3, %f4},
+        {%r20, %r21, %r22, %r23}, {%r24, %r25}, {%f1, %f2, %f3, %f4};
     add.u64 %d1, %d1, 32;
     add.u64 %d2, %d2, 32;
     sub.u32 %r8, %r8, 16;
@@ -127,7 +128,7 @@ LOOP:
 }
 """
 )
-"""D += A B for B of eight columns, stored by columns: a warp for 16 rows, and k in as many parts as the grid has in y."""
+"""D += A B, B of eight columns in column order: a warp for 16 rows, and k in as many parts as the grid has in y."""
 
 
 def sums():
@@ -156,7 +157,7 @@ def row_sums(x, parts_of=lambda rows: 1, two_steps=False):
 
 def products(a, b, parts_of=lambda rows: 1):
     """A function of rows of A that multiplies them by B, given by columns, in parts of k."""
-    kernel = we.ptx.Module(PRODUCT, findings="raise")["product"]
+    kernel = we.ptx.Module(PRODUCT, engine="numpy", findings="raise")["product"]
 
     def run(rows, parts=0):
         padded = np.zeros((-(-len(rows) // 16) * 16, a.shape[1]), np.float16)

@@ -159,4 +159,4 @@ def test_a_trace_that_is_too_long_is_said_to_be_so(monkeypatch):
     monkeypatch.setattr("wmma_emu.ptx.variants.trace.MOST_BYTES", 1000)
     (change,) = we.ptx.invariance(row_sums(X, lambda n: 4 // n), rows=4, batches=[1], schedules=0).changes
     assert change.first.kind == "unknown"
-    assert change.first.said == ("the trace of the blocks that wrote the element has more than 1000 bytes",)
+    assert change.first.said == ("the trace of the blocks of the element has more than 1000 bytes",)

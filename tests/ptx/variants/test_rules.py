@@ -22,7 +22,7 @@ def test_a_row_that_depends_on_nothing_else_is_invariant():
     assert report.is_deterministic
     assert report.is_batch_invariant
     assert str(report).splitlines()[:2] == [
-        "no bit changes; reference: a batch of rows 0-3, 1 launches",
+        "no bit changes; reference: a batch of rows 0-3, 1 launch",
         "equal: a batch of row 0; a batch of rows 0-2; a batch of rows 3, 0; schedule=1; schedule=2",
     ]
 
@@ -36,7 +36,7 @@ def test_a_sum_that_the_grid_divides_changes_with_the_batch():
     assert (change.index, change.bits, change.reference_bits) == ((0,), "0x3f800000 (1.0)", "0x00000000 (0.0)")
 
 
-def test_the_first_difference_is_where_a_sum_ends_and_the_other_goes_on():
+def test_the_first_difference_is_where_a_sum_ends_and_the_other_continues():
     first = compared(lambda rows: 2 if rows == 1 else 1, batches=[1]).changes[0].first
     assert (first.kind, first.kernel, first.text) == ("other operations", "partial", "red.global.add.f32 [%d2], %f1;")
     assert (first.place.line, first.reference_place.line) == (36, 21)
@@ -88,7 +88,7 @@ def test_rows_keep_their_numbers_when_they_move():
     assert "computed or rearranged on the host" in change.first.said[0]
 
 
-def test_a_function_with_a_state_is_told_apart():
+def test_a_function_with_a_state_is_recognised():
     calls = []
 
     def run(rows):
@@ -128,7 +128,7 @@ _TRIPLE = """.version 8.0
   st.global.f32 [%d2], %f; ret; }"""
 
 
-def test_arrays_and_variables_are_those_of_one_call_after_a_comparison():
+def test_a_comparison_leaves_the_inputs_unchanged():
     x = ROWS.copy()
     report = we.ptx.invariance(row_sums(x, lambda rows: 1 + (rows == 1)), rows=4, batches=[1], schedules=0)
     assert not report.is_invariant

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""An observer of all launches of a piece of code, whoever makes them: it changes their options, and keeps their data."""
+"""An observer of all launches of a piece of code: it changes their options, and keeps their data."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,7 +15,7 @@ class LaunchObserver(Protocol):
     """An observer of launches."""
 
     def options_of(self, chosen: LaunchOptions) -> LaunchOptions:
-        """Return the options with which a launch runs, given those that the program chose."""
+        """Change the options that a program chose for a launch."""
 
     def launched(self, replay: Replay, report: Report) -> None:
         """Note a launch that has ended, with the data to run it again."""

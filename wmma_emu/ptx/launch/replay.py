@@ -40,7 +40,7 @@ class Replay:
     def run(
         self, seed: int | None, recorder: LaunchRecorder | None = None, compiled: CompiledProgram | None = None
     ) -> list[Sighting]:  # fmt: skip
-        """Run the launch again, or another program instead, without writing to the user's arrays; return its findings."""
+        """Run the launch again, or another program instead, without writing to the user's arrays."""
         return self.rerun(seed, recorder, compiled)[1]
 
     def rerun(

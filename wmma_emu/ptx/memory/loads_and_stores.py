@@ -133,10 +133,10 @@ class LoadsAndStores(AddressSpaces):
         if ordering != "weak" and self.causality.uses_memory_order and space in _COMMON:
             self._release(resolved, space, size)
 
-    def note_served(self, resolved: ResolvedAccess, turn: NDArray[np.int64] | None, before: Array) -> None:
-        """Note the old value of each atomic operation, in the order in which they were served; tracing memory keeps it.
+    def note_atomic_order(self, resolved: ResolvedAccess, turn: NDArray[np.int64] | None, before: Array) -> None:
+        """Note the old value of each atomic operation, in the order of their execution; tracing memory keeps it.
 
-        ``turn`` are the places of the threads, among those that take part, in this order; None is their own order.
+        ``turn`` are the threads in this order, by their index among those that take part; None is their own order.
         """
 
     def _release(self, resolved: ResolvedAccess, space: str, size: int) -> None:

@@ -61,8 +61,8 @@ def origin_of(replays: Sequence[Replay], output: NDArray[Any], element: Element)
         found = None if copied is None else _last_writer(replays, copied)
     if found is None:
         return (
-            "no launch wrote the memory of this output, and none has an array with its bytes: the element was computed "
-            "or rearranged on the host"
+            "no launch wrote the memory of this output, and no launch has an array with its bytes: the element was "
+            "computed or rearranged on the host"
         )
     replay, hits = found
     tracer = TraceRecorder({int(note.threads.blocks[hit.g]) for note, hit in hits})
@@ -99,7 +99,7 @@ def _address_in(heap: GlobalMemory, replay: Replay, element: Element) -> int | N
 
 
 def _last_writer(replays: Sequence[Replay], element: Element) -> tuple[Replay, list[tuple[Note, Hit]]] | None:
-    """Return the last launch that wrote an element: the accesses from its last store on."""
+    """Return the last launch that wrote an element: its last store, and the accesses after it."""
     for replay in reversed(replays):
         moved = () if replay.kept is None else replay.kept.moved
         if not any(x.original <= element.host < x.original + x.hi - x.lo for x in moved):
@@ -140,14 +140,14 @@ def _contributions(hits: Sequence[tuple[Note, Hit]], traces: dict[int, BlockTrac
         found = [x for note, hit in together for x in _of_thread(note, hit, traces, after)]
         ordered = [x for _, x in sorted(found, key=lambda y: y[0])]
         for one, following in zip(ordered, [*ordered[1:], None], strict=True):
-            is_last = following is None or following.before is None
-            yield one if is_last else one._replace(value=following.before)
+            found_next = None if following is None else following.before
+            yield one if found_next is None else one._replace(value=found_next)
 
 
 def _of_thread(
     note: Note, hit: Hit, traces: dict[int, BlockTrace], after: dict[tuple[int, int, int, int], int]
 ) -> Iterator[tuple[int, Contribution]]:
-    """Yield the contribution of a thread, with its place among the threads that execute the instruction."""
+    """Yield the contribution of a thread, with its position in the order of the instruction's threads."""
     block = int(note.threads.blocks[hit.g])
     trace, thread = traces[block], (block, hit.warp, hit.lane, id(note.instruction))
     for i in range(after.get(thread, 0), len(trace.records)):
@@ -156,8 +156,8 @@ def _of_thread(
             after[thread] = i + 1
             skipped = hit.first - int(access.addresses[0, hit.warp, hit.lane])
             rank, before = 0, None
-            if access.served is not None:
-                rank, before = (int(x[hit.warp, hit.lane]) for x in access.served)
+            if access.atomic_order is not None:
+                rank, before = (int(x[hit.warp, hit.lane]) for x in access.atomic_order)
             yield rank, Contribution(block, hit.warp, hit.lane, i, skipped, hit.size, before, hit.value)
             return
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The first instruction at which two computations of one element differ, and in what they differ."""
+"""The first instruction at which two computations of one element differ, with the bits of both."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -21,7 +21,7 @@ from wmma_emu.ptx.variants.operands import OperandValue, name_of_bytes, on_the_h
 KINDS = {
     "order of atomic operations": "equal values are added to the element, in another order",
     "other terms": "an operation has other operands: the sum has other terms at this point",
-    "other operations": "one computation goes on with another instruction: the sum is divided in another way",
+    "other operations": "one computation continues with another instruction: the sum is divided in another way",
     "another kernel": "another kernel, or the same function compiled in another way, made the element",
     "unknown": "it was not found",
 }
@@ -72,15 +72,15 @@ def first_difference(
     deepest: int = _DEEPEST,
 ) -> FirstDifference:  # fmt: skip
     """Compare two computations of an element, each given by its launches, the output, and the element's bytes."""
-    origins = []
+    origins: list[Origin] = []
     for replays, output, element in (variant, reference):
         try:
-            found = origin_of(replays, output, element)
+            origin = origin_of(replays, output, element)
         except MemoryLimitError as error:
-            found = str(error)
-        if isinstance(found, str):
-            return FirstDifference("unknown", said=(found,))
-        origins.append(found)
+            origin = str(error)
+        if isinstance(origin, str):
+            return FirstDifference("unknown", said=(origin,))
+        origins.append(origin)
     one, other = map(chain_of, origins)
     if not _are_same(one.origin, other.origin):
         return _another_kernel(one, other)

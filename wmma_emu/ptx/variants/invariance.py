@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.errors import ArgumentError, shorten
@@ -137,9 +136,7 @@ def _changes(run: Run, first: Variant, reference: _Call, plan: Variant) -> Itera
         raise ArgumentError(
             f"run returned {', '.join(mine.outputs)} for {plan}, and {', '.join(reference.outputs)} for the reference"
         )
-    found = [
-        difference_of(name, x, plan.rows, reference.outputs[name], first.rows) for name, x in mine.outputs.items()
-    ]
+    found = [difference_of(name, x, plan.rows, reference.outputs[name], first.rows) for name, x in mine.outputs.items()]
     for difference in found:
         if difference is not None:
             name, index, its_index = difference.output, difference.index, difference.reference_index
@@ -157,7 +154,7 @@ def _first_difference(run: Run, reference: _Call, mine: _Call, difference: Diffe
         again = _called(run, before.plan, keeps=True)
         output = again.outputs[name]
         if output.tobytes() != before.outputs[name].tobytes():
-            said = f"a second call for {before.plan} gave other bits: run has a state, or its launches depend on the time"
+            said = f"a second call for {before.plan} gave other bits: run has a state, or depends on the time"
             return FirstDifference("unknown", said=(said,))
         if not again.replays:
             return FirstDifference("unknown", said=("run launched no kernel on the emulator in this thread",))
@@ -185,5 +182,3 @@ def _notes(call: _Call) -> Iterator[str]:
                 "one element, the order of the sum is not determined on a GPU, whatever these schedules show"
             )
     yield from (f"finding: {x}" for x in call.findings)
-
-

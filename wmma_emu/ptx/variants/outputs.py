@@ -2,7 +2,8 @@
 """The outputs of a function of rows: arrays by name, and their bits row by row."""
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,7 +47,8 @@ def outputs_of(returned: Any, rows: Ints) -> dict[str, NDArray[Any]]:
     return found
 
 
-class Difference(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Difference:
     """The elements of an output that differ from the reference.
 
     ``index`` and ``reference_index`` are the first of them in the variant's output and in the reference's; ``rows``

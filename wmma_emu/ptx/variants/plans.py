@@ -58,7 +58,7 @@ def rows_text(rows: list[int]) -> str:
 def plans_of(
     rows: object, batches: Iterable[object], variants: Iterable[Mapping[str, Any]], schedules: object
 ) -> list[Variant]:
-    """Read what is compared; the first is the reference.
+    """Read the calls that are compared; the first is the reference.
 
     Examples
     --------

@@ -56,7 +56,7 @@ class InvarianceReport:
     Attributes
     ----------
     variants : tuple of Variant
-        All that were compared; the first is the reference.
+        Everything that was compared; the first is the reference.
     changes : tuple of InvarianceChange
         The outputs that change, in the order of the variants.
     launches : tuple of str
@@ -97,7 +97,8 @@ class InvarianceReport:
         changed = {str(x.variant) for x in self.changes}
         number = sum(str(x) in changed for x in others)
         verdict = "no bit changes" if self.is_invariant else f"{number} of {len(others)} variants change bits"
-        yield f"{verdict}; reference: {reference}, {len(self.launches)} launches"
+        launches = f"{len(self.launches)} launch{'es' * (len(self.launches) != 1)}"
+        yield f"{verdict}; reference: {reference}, {launches}"
         same = [str(x) for x in others if str(x) not in changed]
         if same:
             yield f"equal: {'; '.join(same)}"

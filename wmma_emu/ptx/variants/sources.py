@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a value was computed from: the registers, or the bytes of memory, that an execution of an instruction read."""
+"""The sources of a value: the registers, or the bytes of memory, that an execution of an instruction read."""
 
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -96,7 +96,7 @@ def stored(trace: BlockTrace, record: int, warp: int, lane: int, offset: int) ->
 
 
 def _memory(trace: BlockTrace, node: Node, access: TracedAccess, address: int, size: int) -> Iterator[Source]:
-    """Yield the sources of bytes of memory: those of the stores of the block, else the bytes as the launch found them."""
+    """Yield the sources of bytes that the block stored before, else the bytes as the launch found them."""
     known: set[tuple[int, int, int]] = set()
     for byte in range(address, address + size, min(size, 4)):
         found = trace.writer(access.space, byte, node.record, node.warp, node.lane)
@@ -130,7 +130,7 @@ def _of_shuffle(trace: BlockTrace, node: Node, instruction: PtxInstruction) -> I
 
 
 def _of_rows(trace: BlockTrace, node: Node) -> Iterator[Source]:
-    """Yield the sources of the register of an ``ldmatrix``: the rows of its 8 x 8 matrix of which it has elements."""
+    """Yield the sources of a register of ``ldmatrix``: the rows of its 8 x 8 matrix whose elements it has."""
     instruction, record = trace.instruction(node.record), trace.records[node.record]
     if "m8n8" not in instruction.modifiers or not record.accesses:
         yield NotFollowed(node, f"the sources of {instruction.opcode} are not followed")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Traces of blocks: every execution of an instruction, with the values that it writes and the bytes that it accesses."""
+"""Traces of blocks: every execution of an instruction, with the values that it writes and its accesses to memory."""
 
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
@@ -28,8 +28,8 @@ MOST_BYTES = 1 << 28
 """The largest trace that is kept."""
 
 
-class Served(NamedTuple):
-    """The order in which the threads of an atomic operation were served, and the value that each found."""
+class AtomicOrder(NamedTuple):
+    """The order of the threads of an atomic operation, and the value that each found."""
 
     rank: NDArray[np.int64]
     before: Array
@@ -38,7 +38,7 @@ class Served(NamedTuple):
 class TracedAccess(NamedTuple):
     """An access by the threads of a block: ``addresses`` and ``mask`` are (accesses of a thread, warps, 32).
 
-    ``served`` is that of an atomic operation, (warps, 32).
+    ``atomic_order`` has one number for each thread, (warps, 32); None if the access is not an atomic operation.
     """
 
     space: str
@@ -47,7 +47,7 @@ class TracedAccess(NamedTuple):
     mask: NDArray[np.bool_]
     size: int
     each: int
-    served: Served | None = None
+    atomic_order: AtomicOrder | None = None
 
 
 @dataclass
@@ -56,7 +56,7 @@ class _Access:
 
     resolved: ResolvedAccess
     is_write: bool
-    served: Served | None = None
+    atomic_order: AtomicOrder | None = None
 
 
 class Record(NamedTuple):
@@ -121,7 +121,7 @@ class TraceRecorder:
             record = Record(pc, np.array(who[g]), values, own)
             self.bytes += record.nbytes
             if self.bytes > MOST_BYTES:
-                raise MemoryLimitError(f"the trace of the blocks that wrote the element has more than {MOST_BYTES} bytes")
+                raise MemoryLimitError(f"the trace of the blocks of the element has more than {MOST_BYTES} bytes")
             self.records[number].append(record)
 
 
@@ -143,7 +143,7 @@ class _TracedMemory(WaveMemory):
         self._recorder.accesses.append(_Access(found, write))
         return found
 
-    def note_served(self, resolved: ResolvedAccess, turn: NDArray[np.int64] | None, before: Array) -> None:
+    def note_atomic_order(self, resolved: ResolvedAccess, turn: NDArray[np.int64] | None, before: Array) -> None:
         """Keep the order of the threads of an atomic operation, and the values that they found."""
         shape = self.threads.shape
         mask = np.broadcast_to(True if resolved.mask is None else resolved.mask, shape)
@@ -153,11 +153,11 @@ class _TracedMemory(WaveMemory):
             in_order = np.empty_like(values)
             in_order[places] = values
             whole[mask] = in_order
-        self._recorder.accesses[-1].served = Served(rank, old)
+        self._recorder.accesses[-1].atomic_order = AtomicOrder(rank, old)
 
 
 def _traced_access(access: _Access, threads: Threads, g: int) -> TracedAccess:
-    found, served = access.resolved, access.served
+    found, order = access.resolved, access.atomic_order
     shape = np.broadcast_shapes(found.access.addresses.shape, threads.shape)
     mask = np.broadcast_to(True if found.mask is None else found.mask, shape)
     addresses = np.broadcast_to(found.access.addresses, shape)
@@ -165,7 +165,7 @@ def _traced_access(access: _Access, threads: Threads, g: int) -> TracedAccess:
     return TracedAccess(
         found.space, access.is_write, np.array(addresses[..., g, :, :]).reshape(inner),
         np.array(mask[..., g, :, :]).reshape(inner), found.access.size, found.size,
-        None if served is None else Served(served.rank[g], served.before[g]),
+        None if order is None else AtomicOrder(order.rank[g], order.before[g]),
     )  # fmt: skip
 
 
