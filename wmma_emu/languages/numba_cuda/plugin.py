@@ -26,7 +26,7 @@ from typing import Any
 from unittest.mock import patch
 from weakref import WeakKeyDictionary
 
-from wmma_emu.errors import WmmaEmuError
+from wmma_emu.errors import LaunchConfigurationError, WmmaEmuError
 from wmma_emu.languages.numba_cuda.arguments import Part, bytes_of, named_memory, parts_of
 from wmma_emu.languages.numba_cuda.chip import capability_of, name_of
 from wmma_emu.languages.numba_cuda.driver_calls import DriverCalls
@@ -36,6 +36,7 @@ from wmma_emu.languages.numba_cuda.memory import DeviceMemory
 from wmma_emu.languages.numba_cuda.programs import program_class
 from wmma_emu.languages.session import Session
 from wmma_emu.ptx import Module
+from wmma_emu.ptx.launch.calls import level_of_the_caller
 
 NAME = "numba-cuda"
 
@@ -56,6 +57,9 @@ def install(session: Session) -> Callable[[], None]:
     if config.ENABLE_CUDASIM:
         session.note("NUMBA_ENABLE_CUDASIM is set: kernels of numba-cuda run on its own simulator, not on the emulator")
         return lambda: None
+    if config.DISABLE_CUDA:
+        session.note("NUMBA_DISABLE_CUDA is set: numba-cuda has no device, and nothing is emulated")
+        return lambda: None
     return _Installed(session).undo
 
 
@@ -63,7 +67,9 @@ class _Installed:
     """numba-cuda with the patches of a session."""
 
     def __init__(self, session: Session) -> None:
+        from cuda.core._utils.cuda_utils import CUDAError
         from numba.cuda import args, codegen, dispatcher
+        from numba.cuda.core import config
         from numba.cuda.cudadrv import devices, driver, nvrtc
         from numba.cuda.memory_management import nrt
 
@@ -71,10 +77,11 @@ class _Installed:
         self._memory = DeviceMemory()
         self._calls = DriverCalls(session.arch, self._memory, driver.binding, driver.CudaAPIError)
         self._functions: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
-        self._names = threading.local()
+        self._names, self._rejected = threading.local(), CUDAError
         before = dispatcher._Kernel.launch
         unknown_lines = dispatcher.errors.NumbaDebugInfoWarning
-        into, out = argument_hints(self._memory, _is_on_device, partial(_device_view, driver))
+        warn = partial(_warn_of_copy, config, dispatcher.errors.NumbaPerformanceWarning)
+        into, out = argument_hints(self._memory, _is_on_device, partial(_device_view, driver), warn)
         with ExitStack() as stack:
             for owner, name, value in (
                 (driver, "ExperimentalDevice", self._device),
@@ -182,6 +189,8 @@ class _Installed:
             )  # fmt: skip
         except WmmaEmuError as error:
             self._session.refused(NAME, run.called, error)
+            if isinstance(error, LaunchConfigurationError):  # the exception of a driver, which programs expect
+                raise self._rejected(f"CUDA_ERROR_INVALID_VALUE: {error}") from error
             raise
         self._session.launched(NAME, run.called, report)
 
@@ -255,6 +264,13 @@ def _without_lines(texts: property) -> property:
         return [x.replace(_VERSION, _OTHER) for x in given] if library._linking_files else given
 
     return property(found)
+
+
+def _warn_of_copy(config: Any, category: type[Warning]) -> None:
+    """Warn that a kernel's argument is copied, where the program has asked for it."""
+    if config.CUDA_WARN_ON_IMPLICIT_COPY and not config.DISABLE_PERFORMANCE_WARNINGS:
+        message = "Host array used in CUDA kernel will incur copy overhead to/from device."
+        warnings.warn(message, category, stacklevel=level_of_the_caller())
 
 
 def _plain(value: Any) -> Any:
