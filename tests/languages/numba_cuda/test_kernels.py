@@ -16,6 +16,7 @@ pytestmark = [
 pytest.importorskip("numba_cuda", reason="numba-cuda is not installed: it is not a dependency of the tests")
 cuda = pytest.importorskip("numba.cuda")
 
+import wmma_emu as we  # noqa: E402
 from wmma_emu.errors import KernelFindingsError, KernelFindingsWarning  # noqa: E402
 from wmma_emu.languages import emulate  # noqa: E402
 
@@ -228,6 +229,26 @@ def test_a_copy_of_an_argument_warns_where_the_program_asks_for_it(copy, monkeyp
     with pytest.warns(NumbaPerformanceWarning, match="Host array used in CUDA kernel") as caught:
         copy[1, 32](np.zeros(3), np.zeros(3))
     assert {x.filename for x in caught if "Host array" in str(x.message)} == {__file__}
+
+
+def test_the_order_of_atomic_additions_is_named_with_its_line_of_python(emulation):
+    @cuda.jit
+    def total(x, out):
+        cuda.atomic.add(out, cuda.blockIdx.x, x[cuda.blockIdx.x, cuda.threadIdx.x])
+
+    given = np.random.default_rng(0).standard_normal((4, 32)).astype(np.float32)
+
+    def run(rows):
+        x, out = cuda.to_device(given[rows]), cuda.to_device(np.zeros(len(rows), np.float32))
+        total[len(rows), 32](x, out)
+        return out.copy_to_host()
+
+    report = we.ptx.invariance(run, rows=4, batches=[1], schedules=1)
+    assert report.is_batch_invariant
+    (change,) = report.changes_by("schedule")
+    assert change.first.kind == "order of atomic operations"
+    source = change.first.place.source
+    assert (source.file, source.line) == (__file__, total.py_func.__code__.co_firstlineno + 2)
 
 
 @pytest.mark.slow

@@ -57,8 +57,8 @@ def origin_of(replays: Sequence[Replay], output: NDArray[Any], element: Element)
     """Find the last launch that wrote an element of an output, and trace its blocks; or return why it is not found."""
     found = _last_writer(replays, element)
     if found is None:
-        copied = _copied_from(replays, output, element)
-        found = None if copied is None else _last_writer(replays, copied)
+        writers = (_last_writer(replays, x) for x in _sources_of_copy(replays, output, element))
+        found = next((x for x in writers if x is not None), None)
     if found is None:
         return (
             "no launch wrote the memory of this output, and no launch has an array with its bytes: the element was "
@@ -113,11 +113,11 @@ def _last_writer(replays: Sequence[Replay], element: Element) -> tuple[Replay, l
     return None
 
 
-def _copied_from(replays: Sequence[Replay], output: NDArray[Any], element: Element) -> Element | None:
-    """Find an array of a launch that the program has copied to the output: the last one with the same bytes."""
+def _sources_of_copy(replays: Sequence[Replay], output: NDArray[Any], element: Element) -> Iterator[Element]:
+    """Yield the elements from which the program may have copied an output: those of arrays with the same bytes."""
     begin, end = byte_bounds(output)
     if not begin <= element.host < end:
-        return None
+        return
     data = np.ascontiguousarray(output).reshape(-1).view(np.uint8)
     for replay in reversed(replays):
         run, _ = replay.rerun(replay.options.schedule)
@@ -126,8 +126,7 @@ def _copied_from(replays: Sequence[Replay], output: NDArray[Any], element: Eleme
                 here, _ = byte_bounds(x.array)
                 for piece in () if replay.kept is None else replay.kept.moved:
                     if piece.lo <= here < piece.hi:
-                        return element._replace(host=here - piece.lo + piece.original + element.host - begin)
-    return None
+                        yield element._replace(host=here - piece.lo + piece.original + element.host - begin)
 
 
 def _contributions(hits: Sequence[tuple[Note, Hit]], traces: dict[int, BlockTrace]) -> Iterator[Contribution]:

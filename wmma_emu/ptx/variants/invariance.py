@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.errors import ArgumentError, shorten
@@ -83,8 +84,8 @@ def invariance(
     order of atomic operations at line 5 of the PTX of total
       red.global.add.f32 [%d2], %f;
       4 atomic operations make the element; the order of the threads is not determined
-      here thread 0 of block 3 changes it from 0x00000000 to 0xcb800000
-      in the reference thread 0 of block 0 changes it from 0x00000000 to 0x4b800000
+      here thread 0 of block 2 changes it from 0x4b800000 to 0x4b800000
+      in the reference thread 0 of block 1 changes it from 0x4b800000 to 0x4b800000
     """
     if not callable(run):
         raise ArgumentError(f"run={shorten(run)} cannot be called; expected a function of an array of row numbers")
@@ -123,7 +124,7 @@ class _Call:
 def _called(run: Run, plan: Variant, *, keeps: bool = False) -> _Call:
     call = _Call(plan, keeps)
     with observed_by(call):
-        returned = run(plan.rows, **plan.keywords)
+        returned = run(np.array(plan.rows), **plan.keywords)
     call.outputs = outputs_of(returned, plan.rows)
     if not keeps:  # a later call may compute in the same memory
         call.outputs = {name: x.copy() for name, x in call.outputs.items()}

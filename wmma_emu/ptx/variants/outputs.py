@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The outputs of a function of rows: arrays by name, and their bits row by row."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,17 +11,17 @@ from numpy.typing import NDArray
 from wmma_emu.errors import ArgumentError, ShapeError, shorten
 from wmma_emu.formats.arrays import as_numpy
 
-Ints = NDArray[np.int64]
+Rows = Sequence[int]
 
 
-def outputs_of(returned: Any, rows: Ints) -> dict[str, NDArray[Any]]:
+def outputs_of(returned: Any, rows: Rows) -> dict[str, NDArray[Any]]:
     """Read the outputs that a function returned for some rows: an array, or a tuple, a list or a mapping of arrays.
 
     Examples
     --------
-    >>> list(outputs_of((np.zeros((2, 3)), np.zeros(2)), np.arange(2)))
+    >>> list(outputs_of((np.zeros((2, 3)), np.zeros(2)), (0, 1)))
     ['output 0', 'output 1']
-    >>> outputs_of(np.zeros((4, 3)), np.arange(2))
+    >>> outputs_of(np.zeros((4, 3)), (0, 1))
     Traceback (most recent call last):
         ...
     wmma_emu.errors.ShapeError: output has shape (4, 3) for 2 rows: the first axis of each output is the rows, in the
@@ -64,14 +64,14 @@ class Difference:
 
 
 def difference_of(
-    name: str, mine: NDArray[Any], rows: Ints, reference: NDArray[Any], reference_rows: Ints
+    name: str, mine: NDArray[Any], rows: Rows, reference: NDArray[Any], reference_rows: Rows
 ) -> Difference | None:
     """Compare the bits of the rows that both arrays have; None if they are the same.
 
     Examples
     --------
     >>> x, y = np.float32([[1, 2], [3, 4]]), np.float32([[3, 5]])
-    >>> difference_of("y", y, np.array([7]), x, np.array([6, 7]))
+    >>> difference_of("y", y, (7,), x, (6, 7))
     Difference(output='y', index=(0, 1), reference_index=(1, 1), rows=(7,), count=1, compared=2)
     """
     if mine.dtype != reference.dtype or mine.shape[1:] != reference.shape[1:]:
@@ -79,8 +79,8 @@ def difference_of(
             f"{name} is {mine.dtype} with rows of shape {mine.shape[1:]}, in the reference {reference.dtype} with rows "
             f"of shape {reference.shape[1:]}: rows of one kind can be compared"
         )
-    place_of_row = {int(row): i for i, row in reversed([*enumerate(reference_rows)])}
-    pairs = [(i, place_of_row[int(row)]) for i, row in enumerate(rows) if int(row) in place_of_row]
+    place_of_row = {row: i for i, row in reversed([*enumerate(reference_rows)])}
+    pairs = [(i, place_of_row[row]) for i, row in enumerate(rows) if row in place_of_row]
     here, there = [i for i, _ in pairs], [i for _, i in pairs]
     differ = (_bytes(mine[here]) != _bytes(reference[there])).any(axis=-1)
     if not differ.any():
@@ -90,7 +90,7 @@ def difference_of(
     i = int(first[0])
     wrong = differ.reshape(len(pairs), -1).any(axis=1)
     return Difference(
-        name, (here[i], *inner), (there[i], *inner), tuple(int(rows[here[j]]) for j in np.flatnonzero(wrong)),
+        name, (here[i], *inner), (there[i], *inner), tuple(rows[here[j]] for j in np.flatnonzero(wrong)),
         int(differ.sum()), differ.size,
     )  # fmt: skip
 

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: MIT
 """The calls of a function that are compared: other batches, other keywords, other orders."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from wmma_emu.display import runs_of
 from wmma_emu.errors import ArgumentError, ArgumentValueError, OptionError, shorten
@@ -21,7 +20,7 @@ class Variant(NamedTuple):
     ----------
     kind : {"reference", "batch", "keywords", "schedule"}
         In what it differs from the reference.
-    rows : array of int64
+    rows : tuple of int
         The rows of the batch, in their order.
     keywords : mapping
         Keywords for the function.
@@ -30,7 +29,7 @@ class Variant(NamedTuple):
     """
 
     kind: str
-    rows: NDArray[np.int64]
+    rows: tuple[int, ...]
     keywords: Mapping[str, Any]
     schedule: int | None = None
 
@@ -39,15 +38,15 @@ class Variant(NamedTuple):
             return f"schedule={self.schedule}"
         if self.kind == "keywords":
             return ", ".join(f"{name}={shorten(x)}" for name, x in self.keywords.items())
-        return f"a batch of {rows_text(self.rows.tolist())}"
+        return f"a batch of {rows_text(self.rows)}"
 
 
-def rows_text(rows: list[int]) -> str:
+def rows_text(rows: Sequence[int]) -> str:
     """Name rows in their order; neighbours are a range.
 
     Examples
     --------
-    >>> rows_text([0]), rows_text([0, 1, 2, 7]), rows_text([5, 0])
+    >>> rows_text((0,)), rows_text((0, 1, 2, 7)), rows_text((5, 0))
     ('row 0', 'rows 0-2, 7', 'rows 5, 0')
     """
     parts = [f"{x.start}-{x.stop - 1}" if len(x) > 1 else str(x.start) for x in runs_of(rows)]
@@ -71,10 +70,10 @@ def plans_of(
         raise ArgumentError(f"batches={shorten(batches)} is not a sequence: write [1, 2, 8], or lists of rows")
     for given in batches:
         batch = _rows_of(given, "a batch")
-        if not np.isin(batch, first).any():
+        if set(first).isdisjoint(batch):
             raise ArgumentValueError(
-                f"the batch of {rows_text(batch.tolist())} has no row of the reference, which has "
-                f"{rows_text(first.tolist())}: nothing can be compared"
+                f"the batch of {rows_text(batch)} has no row of the reference, which has "
+                f"{rows_text(first)}: nothing can be compared"
             )
         found.append(Variant("batch", batch, {}))
     if isinstance(variants, Mapping) or not isinstance(variants, Iterable):
@@ -92,15 +91,15 @@ def plans_of(
     return found
 
 
-def _rows_of(given: object, name: str) -> NDArray[np.int64]:
+def _rows_of(given: object, name: str) -> tuple[int, ...]:
     number = integer_of(given)
     if number is not None:
         if number < 1:
             raise ArgumentValueError(f"{name} of {number} rows is empty; it needs at least one row")
-        return np.arange(number, dtype=np.int64)
+        return tuple(range(number))
     found = np.asarray(given) if isinstance(given, list | tuple | range | np.ndarray) else np.zeros(0)
     if found.ndim != 1 or not found.size or found.dtype.kind not in "iu" or found.min() < 0:
         raise ArgumentValueError(
             f"{name} is {shorten(given)}; expected a number of rows, or a list of row numbers from 0 upwards"
         )
-    return found.astype(np.int64)
+    return tuple(found.tolist())

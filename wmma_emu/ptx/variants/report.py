@@ -42,7 +42,7 @@ class InvarianceChange:
     def __str__(self) -> str:
         lines = [
             f"{self.variant}: {self.output}: {self.count} of {self.compared} elements differ, in "
-            f"{rows_text(list(self.rows))}",
+            f"{rows_text(self.rows)}",
             f"  {self.output}{list(self.index)} is {self.bits}, in the reference {self.reference_bits}",
             *(f"  {x}" for x in str(self.first).splitlines()),
         ]
