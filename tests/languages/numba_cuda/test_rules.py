@@ -14,7 +14,7 @@ from wmma_emu.languages.numba_cuda import plugin
 from wmma_emu.languages.numba_cuda.arguments import Part, bytes_of, named_memory, parts_of
 from wmma_emu.languages.numba_cuda.driver_calls import DriverCalls
 from wmma_emu.languages.numba_cuda.host_arrays import HostArgument, argument_hints
-from wmma_emu.languages.numba_cuda.kernels import Code, linked_module
+from wmma_emu.languages.numba_cuda.kernels import Code, linked_module, ptx_of
 from wmma_emu.languages.numba_cuda.memory import DeviceMemory
 from wmma_emu.languages.session import Session
 from wmma_emu.ptx import Module
@@ -252,3 +252,23 @@ def test_the_package_in_numba_itself_is_left_alone(monkeypatch):
     session = Session(arch_of("h100"))
     plugin.install(session)()
     assert list(session.notes) == ["numba.cuda is numba's own, whose kernels are not emulated: install numba-cuda"]
+
+
+def test_a_module_of_ptx_is_read_and_machine_code_is_refused():
+    assert ptx_of(_code("ptx", HEAD + "\0")) == HEAD
+    with pytest.raises(BackendUnavailableError, match="a module of the kind cubin cannot be loaded"):
+        ptx_of(_code("cubin"))
+
+
+def test_a_copy_to_the_device_warns_and_memory_for_results_alone_does_not():
+    warned = []
+    into, out = argument_hints(DeviceMemory(), lambda value: False, None, lambda: warned.append(1))
+    x = np.ones(4, np.uint8)
+    into(SimpleNamespace(value=x), [])
+    out(type("Out", (), {"copy_input": False, "value": x})(), [])
+    out(type("InOut", (), {"copy_input": True, "value": x})(), [])
+    assert len(warned) == 2
+
+
+def test_the_primary_context_is_retained(driver):
+    assert driver.cuDevicePrimaryCtxRetain(0) is driver.context

@@ -117,6 +117,23 @@ def test_the_same_kernel_compiled_in_another_way_is_compared_by_opcodes():
     assert "here the element is made by 1 mul.rn.f32 (line 8), 1 st.global.f32 (line 9)" in change.first.said
 
 
+def test_the_order_of_maxima_is_not_a_difference():
+    steps = "max.f32 %f, %f, 0f3F800000; max.f32 %f, %f, 0f40000000", "max.f32 %f, %f, 0f40000000"
+    steps = [f"{x}; mul.rn.f32 %f, %f, 0f4040000{i}" for i, x in enumerate(steps)]
+    kernels = [we.ptx.Module(_TRIPLE.replace("ADD", x))["triple"] for x in steps]
+
+    def run(rows, other=0):
+        out = np.zeros(len(rows), np.float32)
+        kernels[other][len(rows), 1](np.zeros(len(rows), np.float32), out)
+        return out
+
+    (change,) = we.ptx.invariance(run, rows=2, variants=[{"other": 1}], schedules=0).changes
+    assert change.first.text.startswith("max.f32 %f, %f, 0f40000000; mul.rn.f32")
+    assert "the result is 0x40c00001, in the reference 0x40c00000" in change.first.said
+    assert "%f is 0x40000000, as in the reference" in change.first.said
+    assert not any("equal results" in x for x in change.first.said)
+
+
 _TRIPLE = """.version 8.0
 .target sm_80
 .address_size 64

@@ -12,8 +12,11 @@ from wmma_emu.ptx.variants.sources import Loaded, NotFollowed, Source, sources_o
 MOST_NODES = 200_000
 """The number of values that are followed from one element."""
 
-MOVES = frozenset("mov ld ldu ldmatrix movmatrix shfl selp slct cvta prmt".split())
-"""The instructions that move bits and compute nothing."""
+MOVES = frozenset("mov ld ldu ldmatrix movmatrix shfl cvta".split())
+"""The instructions that move bits."""
+
+_CHOICES = frozenset("selp slct prmt max min".split())
+"""The instructions that choose between values: they round nothing, and the order of several maxima is free."""
 
 
 class Operation(NamedTuple):
@@ -84,7 +87,7 @@ def _ancestors(chain: Chain, block: int, waiting: list[Source], known: set[tuple
             chain.not_followed.setdefault(f"more than {MOST_NODES} values", _operation(trace, block, source))
             break
         operation = _operation(trace, block, source)
-        if operation.instruction.mnemonic not in MOVES:
+        if operation.instruction.mnemonic not in MOVES | _CHOICES:
             found.append(operation)
         waiting += sources_of(trace, source, arch)
     return found

@@ -30,6 +30,9 @@ KINDS = {
 _LONGEST = 90
 """The characters of an instruction that are shown."""
 
+_MOST_SHOWN = 8
+"""The number of instructions of a chain that are shown."""
+
 _DEEPEST = 8
 """The number of launches through whose results a difference is followed."""
 
@@ -129,7 +132,9 @@ def _constants_of(triton: Any) -> Iterator[str]:
 def _shape_of(chain: Chain) -> str:
     """Describe a chain by how often each of its instructions was executed."""
     counts = Counter((x.instruction.opcode, x.instruction.line) for x in chain.operations)
-    return "the element is made by " + ", ".join(f"{n} {opcode} (line {line})" for (opcode, line), n in counts.items())
+    parts = [f"{n} {opcode} (line {line})" for (opcode, line), n in counts.items()]
+    shown = parts if len(parts) <= _MOST_SHOWN else [*parts[:_MOST_SHOWN], f"{len(parts) - _MOST_SHOWN} more"]
+    return f"the element is made by {', '.join(shown)}"
 
 
 def _difference_of(one: Chain, other: Chain) -> FirstDifference:
