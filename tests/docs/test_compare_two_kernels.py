@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
-PAGE = (Path(__file__).parents[2] / "docs/how-to/compare-two-kernels.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs/how-to/compare-two-kernels.md").read_text(encoding="utf-8")
 FILES = dict(re.findall(r"<!-- file: (\S+) -->\n```python\n(.*?)```", PAGE, re.DOTALL))
 
 
 @pytest.mark.thorough
-def test_a_triton_product_equals_gemm(pytester):
+def test_a_triton_product_equals_gemm(pytester, monkeypatch):
     pytest.importorskip("triton", reason="Triton is not installed")
     pytester.makepyfile(**{"test_product": FILES["test_product.py"]})
-    # Triton's own warning about its default of fusion is not the page's.
-    pytester.runpytest("-q", "-W", "ignore", "test_product.py").assert_outcomes(passed=1)
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    pytester.runpytest_subprocess("-q", "-W", "ignore", "test_product.py").assert_outcomes(passed=1)
