@@ -36,7 +36,6 @@ from wmma_emu.languages.numba_cuda.memory import DeviceMemory
 from wmma_emu.languages.numba_cuda.programs import program_class
 from wmma_emu.languages.session import Session
 from wmma_emu.ptx import Module
-from wmma_emu.ptx.launch.calls import level_of_the_caller
 
 NAME = "numba-cuda"
 
@@ -70,7 +69,7 @@ class _Installed:
         from cuda.core._utils.cuda_utils import CUDAError
         from numba.cuda import args, codegen, dispatcher
         from numba.cuda.core import config
-        from numba.cuda.cudadrv import devices, driver, nvrtc
+        from numba.cuda.cudadrv import devicearray, devices, driver, nvrtc
         from numba.cuda.memory_management import nrt
 
         self._session, self._devices, self._driver = session, devices, driver
@@ -80,7 +79,7 @@ class _Installed:
         self._names, self._rejected = threading.local(), CUDAError
         before = dispatcher._Kernel.launch
         unknown_lines = dispatcher.errors.NumbaDebugInfoWarning
-        warn = partial(_warn_of_copy, config, dispatcher.errors.NumbaPerformanceWarning)
+        warn = partial(_warn_of_copy, config, dispatcher.errors.NumbaPerformanceWarning, devicearray)
         into, out = argument_hints(self._memory, _is_on_device, partial(_device_view, driver), warn)
         with ExitStack() as stack:
             for owner, name, value in (
@@ -266,11 +265,12 @@ def _without_lines(texts: property) -> property:
     return property(found)
 
 
-def _warn_of_copy(config: Any, category: type[Warning]) -> None:
-    """Warn that a kernel's argument is copied, where the program has asked for it."""
+def _warn_of_copy(config: Any, category: type[Warning], module: Any) -> None:
+    """Warn that a kernel's argument is copied, as the module of numba-cuda does from which a program expects it."""
     if config.CUDA_WARN_ON_IMPLICIT_COPY and not config.DISABLE_PERFORMANCE_WARNINGS:
         message = "Host array used in CUDA kernel will incur copy overhead to/from device."
-        warnings.warn(message, category, stacklevel=level_of_the_caller())
+        registry = module.__dict__.setdefault("__warningregistry__", {})
+        warnings.warn_explicit(message, category, module.__file__, 1, module.__name__, registry)
 
 
 def _plain(value: Any) -> Any:
