@@ -33,7 +33,9 @@ WORDS = {
     "latex tikz png svg export figure handout print": ("how-to/find-what-a-lane-holds", "reference/api/viz"),
     "determinism deterministic reproducible reproducibility nondeterminism batch invariance invariant": (
         "explanation/why-results-differ", "explanation/library-kernels", "explanation/numerics",
+        "how-to/check-batch-invariance",
     ),
+    "fuzz fuzzer fuzzing differential testing miscompilation compiler bug shrink": ("how-to/compare-two-kernels",),
     "determinism deterministic schedule": ("how-to/test-a-kernel-without-a-gpu",),
     "fp8 training e4m3 e5m2 transformer engine amax": (
         "explanation/fp8-on-hopper", "how-to/multiply-block-scaled-matrices",

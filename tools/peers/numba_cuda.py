@@ -5,7 +5,7 @@
 
 The suite (https://github.com/NVIDIA/numba-cuda, BSD-2-Clause) runs as it is, without a driver, while
 `wmma_emu.languages.emulate` is on. A name is a module in `numba.cuda.tests`, such as ``cudapy.test_atomics``; without
-names, all of its folders with kernels run. The suite needs filecheck, psutil, cffi and cloudpickle.
+names, all of `FOLDERS` run. The suite needs filecheck, psutil, cffi and cloudpickle.
 """
 
 import argparse
@@ -22,8 +22,8 @@ from tools.peers.outcomes import FILE
 from tools.peers.table import Row, print_table
 from wmma_emu.instructions import DEFAULT_ARCH
 
-FOLDERS = ("cudapy", "doc_examples")
-"""The folders of the suite that launch kernels; the others test the driver, the compiler and the simulator."""
+FOLDERS = ("cudapy", "doc_examples", "cudadrv", "nrt", "nocuda", "core")
+"""The folders of the suite; ``cudasim`` tests numba's own simulator, and ``benchmarks`` measures."""
 
 PROJECT = Path(__file__).parents[2]
 
@@ -41,7 +41,7 @@ globals().update({{name: value for name, value in vars(_tests).items() if not na
 
 
 def modules_of(suite: Path) -> list[str]:
-    """Return the names of the modules of the folders with kernels."""
+    """Return the names of the modules of the folders."""
     return [f"{x}.{y.stem}" for x in FOLDERS for y in sorted((suite / x).glob("test_*.py"))]
 
 

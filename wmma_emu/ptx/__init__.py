@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from wmma_emu.ptx.reports.plain import report_schema
     from wmma_emu.ptx.reports.sarif import sarif
     from wmma_emu.ptx.textures.objects import Surface, Texture, surface, texture
+    from wmma_emu.ptx.variants import FirstDifference, InvarianceChange, InvarianceReport, Variant, invariance
 
 __all__ = [
     "CHECKS",
@@ -38,9 +39,12 @@ __all__ = [
     "EmptyArray",
     "Event",
     "Finding",
+    "FirstDifference",
     "HeapBlock",
     "History",
     "Im2col",
+    "InvarianceChange",
+    "InvarianceReport",
     "Kernel",
     "KernelExplanation",
     "Kind",
@@ -63,7 +67,9 @@ __all__ = [
     "Texture",
     "TritonModule",
     "TritonTensor",
+    "Variant",
     "empty",
+    "invariance",
     "raw",
     "report_schema",
     "sarif",
@@ -97,6 +103,7 @@ _HOMES = {
     "reports.plain": ("report_schema",),
     "reports.sarif": ("sarif",),
     "textures.objects": ("Surface", "Texture", "surface", "texture"),
+    "variants": ("FirstDifference", "InvarianceChange", "InvarianceReport", "Variant", "invariance"),
 }
 """The module that defines each public name."""
 

@@ -18,14 +18,17 @@ if TYPE_CHECKING:
     )
     from wmma_emu.testing.assertions import assert_bits_equal
     from wmma_emu.testing.exact import exact_dot, exact_matmul
+    from wmma_emu.testing.oracle import KernelComparison, compare_kernels
     from wmma_emu.testing.patterns import bits, from_bits, ulp_distance
     from wmma_emu.testing.probing import examine, probe
 
 __all__ = [
     "ErrorReport",
     "ErrorSummary",
+    "KernelComparison",
     "assert_bits_equal",
     "bits",
+    "compare_kernels",
     "error_report",
     "error_summary",
     "exact_dot",
@@ -45,6 +48,7 @@ _HOMES = {
     "analysis": ("ErrorReport", "ErrorSummary", "error_report", "error_summary", "split_bf16", "split_tf32"),
     "assertions": ("assert_bits_equal",),
     "exact": ("exact_dot", "exact_matmul"),
+    "oracle": ("KernelComparison", "compare_kernels"),
     "patterns": ("bits", "from_bits", "ulp_distance"),
     "probing": ("examine", "probe"),
 }

@@ -15,7 +15,8 @@ pytestmark = [
 pytest.importorskip("numba_cuda", reason="numba-cuda is not installed: it is not a dependency of the tests")
 cuda = pytest.importorskip("numba.cuda")
 
-from wmma_emu.errors import KernelFindingsError  # noqa: E402
+import wmma_emu as we  # noqa: E402
+from wmma_emu.errors import KernelFindingsError, KernelFindingsWarning  # noqa: E402
 from wmma_emu.languages import emulate  # noqa: E402
 
 
@@ -134,6 +135,149 @@ def test_reductions_and_universal_functions(emulation):
         return a * b + 1
 
     assert fused(np.arange(4.0), 2.0).tolist() == [1, 3, 5, 7]
+
+
+def test_generalised_universal_functions(emulation):
+    from numba import float32, guvectorize
+
+    @guvectorize([(float32[:], float32[:], float32[:])], "(n),(n)->()", target="cuda")
+    def dot(a, b, out):
+        total = np.float32(0)
+        for i in range(a.size):
+            total += a[i] * b[i]
+        out[0] = total
+
+    a = np.arange(12, dtype=np.float32).reshape(4, 3)
+    assert dot(a, np.float32([1, 2, 3])).tolist() == [8, 26, 44, 62]
+    assert dot(a, a).dtype == np.float32
+
+
+def test_universal_functions_of_numpy_in_a_kernel(emulation):
+    @cuda.jit
+    def hypotenuse(x, y, out):
+        np.hypot(x, y, out)
+
+    out = np.zeros(2, np.float32)
+    hypotenuse[1, 1](np.float32([3, 5]), np.float32([4, 12]), out)
+    assert out.view(np.uint32).tolist() == [0x40A00000, 0x41500000]  # 5 and 13
+
+
+def test_constant_arrays(emulation):
+    table = np.float32([0.5, 1.5, 2.5, 3.5])
+
+    @cuda.jit
+    def look_up(out):
+        values = cuda.const.array_like(table)
+        out[cuda.grid(1)] = values[3 - cuda.grid(1)]
+
+    out = np.zeros(4, np.float32)
+    look_up[1, 4](out)
+    assert out.tolist() == [3.5, 2.5, 1.5, 0.5]
+
+
+def test_reductions_of_several_sizes(emulation):
+    reduce = cuda.reduce(lambda a, b: a if a > b else b)
+    for size in (1, 31, 257):
+        x = np.arange(size, dtype=np.int64) * 7 % (size + 3)
+        assert reduce(x) == x.max()
+
+
+def test_a_group_of_a_grid_has_a_size(emulation):
+    @cuda.jit
+    def size(out):
+        grid = cuda.cg.this_grid()
+        grid.sync()
+        if cuda.grid(1) == 0:
+            out[0] = cuda.gridsize(1)
+
+    out = np.zeros(1, np.int64)
+    size[3, 32](out)
+    assert out[0] == 96
+
+
+def test_a_warning_about_findings_names_the_line_of_the_program():
+    @cuda.jit
+    def last(x):
+        x[0] = cuda.grid(1)
+
+    with emulate("h100", languages=["numba-cuda"]), pytest.warns(KernelFindingsWarning) as caught:
+        last[1, 64](np.zeros(1, np.int32))
+    assert [x.filename for x in caught if x.category is KernelFindingsWarning] == [__file__]
+
+
+def test_a_block_that_is_too_large_raises_the_exception_of_the_driver(emulation):
+    from cuda.core._utils.cuda_utils import CUDAError
+
+    @cuda.jit(launch_bounds=64)
+    def one(x):
+        x[0] = 1
+
+    x = np.zeros(1)
+    with pytest.raises(CUDAError, match=r"CUDA_ERROR_INVALID_VALUE: .*64"):
+        one[1, 128](x)
+    assert x[0] == 0
+    assert [bool(y.refusal) for y in emulation.report.launches] == [True]
+
+
+def test_a_copy_of_an_argument_warns_where_the_program_asks_for_it(copy, monkeypatch):
+    from numba.cuda.core import config
+    from numba.cuda.core.errors import NumbaPerformanceWarning
+
+    monkeypatch.setattr(config, "CUDA_WARN_ON_IMPLICIT_COPY", 1)
+    monkeypatch.setattr(config, "DISABLE_PERFORMANCE_WARNINGS", 0)
+    with pytest.warns(NumbaPerformanceWarning, match="Host array used in CUDA kernel"):
+        copy[1, 32](np.zeros(3), np.zeros(3))
+
+
+def test_the_order_of_atomic_additions_is_named_with_its_line_of_python(emulation):
+    @cuda.jit
+    def total(x, out):
+        cuda.atomic.add(out, cuda.blockIdx.x, x[cuda.blockIdx.x, cuda.threadIdx.x])
+
+    given = np.random.default_rng(0).standard_normal((4, 32)).astype(np.float32)
+
+    def run(rows):
+        x, out = cuda.to_device(given[rows]), cuda.to_device(np.zeros(len(rows), np.float32))
+        total[len(rows), 32](x, out)
+        return out.copy_to_host()
+
+    report = we.ptx.invariance(run, rows=4, batches=[1], schedules=1)
+    assert report.is_batch_invariant
+    (change,) = report.changes_by("schedule")
+    assert change.first.kind == "order of atomic operations"
+    source = change.first.place.source
+    assert (source.file, source.line) == (__file__, total.py_func.__code__.co_firstlineno + 2)
+
+
+@pytest.mark.slow
+def test_allocations_of_kernels_are_counted(emulation, monkeypatch):
+    from numba.cuda.core import config
+    from numba.cuda.memory_management import rtsys
+
+    @cuda.jit
+    def allocates(out):
+        ones = np.ones(3)
+        out[0] = np.arange(5 * ones[0])[4]
+
+    monkeypatch.setattr(config, "CUDA_ENABLE_NRT", 1)
+    monkeypatch.setattr(config, "CUDA_NRT_STATS", 1)
+    rtsys.memsys_enable_stats()
+    out = np.zeros(1)
+    allocates[1, 1](out)
+    stats = rtsys.get_allocation_stats()
+    assert (out[0], stats.alloc, stats.free) == (4, 2, 2)
+
+
+def test_numba_without_cuda_is_left_alone_with_a_note(monkeypatch):
+    program = (
+        "from wmma_emu.languages import emulate\n"
+        "with emulate('h100') as session:\n    from numba import cuda\n    print(cuda.is_available())\n"
+        "print(session.report)"
+    )
+    monkeypatch.setenv("NUMBA_DISABLE_CUDA", "1")
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[0] == "False"
+    assert "NUMBA_DISABLE_CUDA is set" in done.stdout
 
 
 def test_a_finding_names_the_parameter_its_element_and_the_line_of_python(emulation):

@@ -13,9 +13,8 @@ from wmma_emu.instructions import arch_of
 from wmma_emu.languages.numba_cuda import plugin
 from wmma_emu.languages.numba_cuda.arguments import Part, bytes_of, named_memory, parts_of
 from wmma_emu.languages.numba_cuda.driver_calls import DriverCalls
-from wmma_emu.languages.numba_cuda.grid_groups import grid_groups_for
 from wmma_emu.languages.numba_cuda.host_arrays import HostArgument, argument_hints
-from wmma_emu.languages.numba_cuda.kernels import Code, linked_module
+from wmma_emu.languages.numba_cuda.kernels import Code, linked_module, ptx_of
 from wmma_emu.languages.numba_cuda.memory import DeviceMemory
 from wmma_emu.languages.session import Session
 from wmma_emu.ptx import Module
@@ -25,17 +24,6 @@ COUNT = """.visible .global .align 4 .u32 counter = 5;
 .visible .entry count(.param .u64 p) {
 .reg .b32 %r<3>; .reg .b64 %rd<2>;
 ld.param.u64 %rd1, [p]; ld.global.u32 %r1, [%rd1]; st.global.u32 [counter], %r1; ret; }
-"""
-GRID = """.extern .func (.param .b64 r) cudaCGGetIntrinsicHandle (.param .b32 s);
-.extern .func (.param .b32 r) cudaCGSynchronize (.param .b64 h, .param .b32 f);
-.visible .entry reversed(.param .u64 x, .param .u64 y) {
-.reg .b32 %r<6>; .reg .b64 %rd<6>; .param .b32 s; .param .b64 h; .param .b32 e;
-ld.param.u64 %rd1, [x]; ld.param.u64 %rd2, [y]; mov.u32 %r1, %ctaid.x; mov.u32 %r2, %nctaid.x;
-mad.wide.u32 %rd3, %r1, 4, %rd1; add.u32 %r3, %r1, 40; st.global.u32 [%rd3], %r3;
-st.param.b32 [s], 1; call (h), cudaCGGetIntrinsicHandle, (s); st.param.b32 [s], 0;
-call (e), cudaCGSynchronize, (h, s);
-sub.u32 %r4, %r2, %r1; sub.u32 %r4, %r4, 1; mad.wide.u32 %rd4, %r4, 4, %rd1; ld.global.u32 %r5, [%rd4];
-mad.wide.u32 %rd5, %r1, 4, %rd2; st.global.u32 [%rd5], %r5; ret; }
 """
 
 
@@ -209,14 +197,6 @@ def test_a_variable_of_a_module_is_memory_that_the_host_may_copy(driver):
         driver.cuLibraryGetGlobal(code.handle, b"other")
 
 
-def test_the_grid_waits_for_all_of_its_blocks():
-    module = Module(HEAD + GRID, "a100").link(*grid_groups_for(GRID, "8.0", "sm_80"))
-    x, y = np.zeros(7, np.int32), np.zeros(7, np.int32)
-    report = module["reversed"][7, 1](x, y, cooperative=True, schedules=3, findings="raise")
-    assert y.tolist() == [46, 45, 44, 43, 42, 41, 40]
-    assert not report.findings
-
-
 def _library(*codes, is_optimised=False):
     def link_all(linker, cc):
         linker._object_codes = list(codes)
@@ -278,3 +258,23 @@ def test_a_launch_of_the_package_in_numba_itself_is_noted(monkeypatch):
     undo()
     kernel[1, 64]
     assert session.notes == {"numba.cuda is numba's own, whose kernels are not emulated: install numba-cuda": 1}
+
+
+def test_a_module_of_ptx_is_read_and_machine_code_is_refused():
+    assert ptx_of(_code("ptx", HEAD + "\0")) == HEAD
+    with pytest.raises(BackendUnavailableError, match="a module of the kind cubin cannot be loaded"):
+        ptx_of(_code("cubin"))
+
+
+def test_a_copy_to_the_device_warns_and_memory_for_results_alone_does_not():
+    warned = []
+    into, out = argument_hints(DeviceMemory(), lambda value: False, None, lambda: warned.append(1))
+    x = np.ones(4, np.uint8)
+    into(SimpleNamespace(value=x), [])
+    out(type("Out", (), {"copy_input": False, "value": x})(), [])
+    out(type("InOut", (), {"copy_input": True, "value": x})(), [])
+    assert len(warned) == 2
+
+
+def test_the_primary_context_is_retained(driver):
+    assert driver.cuDevicePrimaryCtxRetain(0) is driver.context

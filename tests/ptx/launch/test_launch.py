@@ -306,6 +306,15 @@ def test_a_warning_names_the_line_of_the_launch():
     assert [x.filename for x in caught] == [__file__]
 
 
+@pytest.mark.parametrize("library", ["triton.runtime", "numba.cuda.dispatcher"])
+def test_a_warning_names_the_line_of_the_program_that_launches_through_a_library(library):
+    names = {"__name__": library}
+    exec("def launch(kernel, *arguments):\n    return kernel[4, 32](*arguments)\n", names)
+    with pytest.warns(KernelFindingsWarning) as caught:
+        names["launch"](we.ptx.Module(SCALE)["scale"], np.ones(100, np.float32), 2.0, 104)
+    assert [x.filename for x in caught] == [__file__]
+
+
 def test_lanes_at_the_same_instruction_in_many_warps_are_named_once():
     text = entry(
         "",

@@ -164,5 +164,39 @@ def test_a_multi_grid_barrier_is_refused_with_the_reason():
     body = """{ .param .b64 h; .param .b32 f; .param .b32 r;
     st.param.b64 [h], %rd1; st.param.b32 [f], 0; call.uni (r), cudaCGSynchronize, (h, f); }
     ret;"""
-    with pytest.raises(UnsupportedInstructionError, match=r"multi-grid groups .* on several GPUs, .*this_grid"):
+    with pytest.raises(UnsupportedInstructionError, match=r"several GPUs \(this_multi_grid\), .* are not modelled"):
         launch(body, np.zeros(1, np.uint32), before=before)
+
+
+RUNTIME = """.version 8.0
+.target sm_80
+.address_size 64
+.extern .func (.param .b64 r) cudaCGGetIntrinsicHandle (.param .b32 s);
+.extern .func (.param .b32 r) cudaCGSynchronize (.param .b64 h, .param .b32 f);
+.visible .entry reversed(.param .u64 x, .param .u64 y) {
+.reg .b32 %r<6>; .reg .b64 %rd<6>; .param .b32 s; .param .b64 h; .param .b32 e;
+ld.param.u64 %rd1, [x]; ld.param.u64 %rd2, [y]; mov.u32 %r1, %ctaid.x; mov.u32 %r2, %nctaid.x;
+mad.wide.u32 %rd3, %r1, 4, %rd1; add.u32 %r3, %r1, 40; st.global.u32 [%rd3], %r3;
+st.param.b32 [s], 1; call (h), cudaCGGetIntrinsicHandle, (s); st.param.b32 [s], 0;
+call (e), cudaCGSynchronize, (h, s);
+sub.u32 %r4, %r2, %r1; sub.u32 %r4, %r4, 1; mad.wide.u32 %rd4, %r4, 4, %rd1; ld.global.u32 %r5, [%rd4];
+mad.wide.u32 %rd5, %r1, 4, %rd2; st.global.u32 [%rd5], %r5; ret; }
+"""
+"""Each block copies what another has written before a barrier of the grid, a function of the device runtime."""
+
+
+def test_the_device_runtime_is_linked_where_a_source_declares_it():
+    module = we.ptx.Module(RUNTIME, "a100").link()
+    x, y = np.zeros(7, np.int32), np.zeros(7, np.int32)
+    report = module["reversed"][7, 1](x, y, cooperative=True, schedules=3, findings="raise")
+    assert y.tolist() == [46, 45, 44, 43, 42, 41, 40]
+    assert not report.findings
+    with pytest.raises(UnsupportedInstructionError, match=r"cudaCGSynchronize is .* module.link\(\) links"):
+        we.ptx.Module(RUNTIME.replace("call (h), cudaCGGetIntrinsicHandle, (s);", ""), "a100")["reversed"][7, 1](x, y)
+
+
+def test_a_group_of_several_gpus_has_no_handle():
+    text = RUNTIME.replace("st.param.b32 [s], 1;", "st.param.b32 [s], 2;")
+    module = we.ptx.Module(text, "a100", findings="report").link()
+    report = module["reversed"][7, 1](*np.zeros((2, 7), np.int32), cooperative=True)
+    assert "out of bounds" in {x.kind for x in report.findings}

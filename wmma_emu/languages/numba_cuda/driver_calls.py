@@ -63,6 +63,9 @@ class DriverCalls:
     def cuDeviceCanAccessPeer(self, device: int, peer: Any) -> int:
         return 0
 
+    def cuDevicePrimaryCtxRetain(self, device: int) -> Any:
+        return self.context
+
     def cuDevicePrimaryCtxRelease(self, device: int) -> None:
         """Return: the context holds no resources."""
 

@@ -64,12 +64,16 @@ def _array_of(value: Any) -> NDArray[Any]:
     return np.asarray(value)
 
 
-def argument_hints(memory: DeviceMemory, is_on_device: Callable[[Any], bool], of_device: Callable[..., Any]) -> Any:
-    """Return the methods ``to_device`` of the hints for inputs and for outputs."""
+def argument_hints(
+    memory: DeviceMemory, is_on_device: Callable[[Any], bool], of_device: Callable[..., Any],
+    warn_of_copy: Callable[[], None] = lambda: None,
+) -> Any:  # fmt: skip
+    """Return the methods ``to_device`` of the hints for inputs and for outputs; a copy to the device may warn."""
 
     def of_input(hint: Any, retr: list[Any], stream: Any = 0) -> Any:
         if is_on_device(hint.value):
             return of_device(hint.value, stream)
+        warn_of_copy()
         device = HostArgument(memory, hint.value, copies_in=True)
         retr.append(lambda: device)
         return device
@@ -77,6 +81,8 @@ def argument_hints(memory: DeviceMemory, is_on_device: Callable[[Any], bool], of
     def of_output(hint: Any, retr: list[Any], stream: Any = 0) -> Any:
         if is_on_device(hint.value):
             return of_device(hint.value, stream)
+        if type(hint).copy_input:
+            warn_of_copy()
         device = HostArgument(memory, hint.value, copies_in=type(hint).copy_input)
         retr.append(device.copy_back)
         return device

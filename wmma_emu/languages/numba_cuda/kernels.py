@@ -9,7 +9,6 @@ from typing import Any
 
 from wmma_emu.errors import BackendUnavailableError
 from wmma_emu.instructions.launches import LAUNCH_LIMITS
-from wmma_emu.languages.numba_cuda.grid_groups import grid_groups_for
 from wmma_emu.languages.numba_cuda.memory import DeviceBlock, DeviceMemory
 from wmma_emu.ptx import Kernel, Module
 from wmma_emu.ptx.memory.shared_layout import static_bytes
@@ -104,14 +103,26 @@ def linked_module(
                 continue
         if kinds == {"ptx"}:
             first, *others = map(_text, texts)
-            module = make(first, name=library.name)
-            others += grid_groups_for("".join([first, *others]), module.program.version, module.program.target)
-            return module.link(*others) if others else module
+            return make(first, name=library.name).link(*others)
     found = ", ".join(sorted(kinds - {"ptx"}))
     raise BackendUnavailableError(
         f"{library.name} links code of the kind {found}; the emulator runs PTX: link CUDA C++, PTX or LTO-IR, and not "
         "both of the last two"
     )
+
+
+def ptx_of(image: Any) -> str:
+    """Return the PTX of code for a driver.
+
+    Raises
+    ------
+    BackendUnavailableError
+        If it is code of another kind.
+    """
+    kind = getattr(image, "code_type", type(image).__name__)
+    if kind != "ptx":
+        raise BackendUnavailableError(f"a module of the kind {kind} cannot be loaded: the emulator runs PTX")
+    return _text(image.code)
 
 
 def _text(code: bytes | str) -> str:

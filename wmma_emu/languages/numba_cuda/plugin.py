@@ -3,7 +3,8 @@
 
 - its driver: `DriverCalls` has the functions of the CUDA driver;
 - ``cuda.core``'s Device, Stream, Program and LaunchConfig, and ``launch``, which need a driver;
-- ``get_cufunc`` of its code libraries, which links PTX instead of machine code;
+- ``get_cufunc`` of its code libraries, which links PTX instead of machine code, and the module that counts allocations
+  of kernels, which is linked too; a module of other PTX is loaded by the emulator;
 - ``to_device`` of the hints ``In``, ``Out`` and ``InOut``, which copy arrays with ``cuda.core``;
 - ``launch`` of its kernels, only to know the names of the parameters;
 - ``compile_cuda``, which adds line numbers, so that findings name lines of Python; they change no instruction;
@@ -11,6 +12,7 @@
 """
 
 import gc
+import inspect
 import os
 import threading
 import warnings
@@ -18,17 +20,18 @@ from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from functools import partial
 from importlib.util import find_spec
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 from weakref import WeakKeyDictionary
 
-from wmma_emu.errors import WmmaEmuError
+from wmma_emu.errors import LaunchConfigurationError, WmmaEmuError
 from wmma_emu.languages.device_properties import properties_of
 from wmma_emu.languages.numba_cuda.arguments import Part, bytes_of, named_memory, parts_of
 from wmma_emu.languages.numba_cuda.driver_calls import DriverCalls
 from wmma_emu.languages.numba_cuda.host_arrays import argument_hints
-from wmma_emu.languages.numba_cuda.kernels import Code, EmulatedKernel, linked_module
+from wmma_emu.languages.numba_cuda.kernels import Code, EmulatedKernel, linked_module, ptx_of
 from wmma_emu.languages.numba_cuda.memory import DeviceMemory
 from wmma_emu.languages.numba_cuda.programs import program_class
 from wmma_emu.languages.session import Session
@@ -52,6 +55,9 @@ def install(session: Session) -> Callable[[], None]:
     if config.ENABLE_CUDASIM:
         session.note("NUMBA_ENABLE_CUDASIM is set: kernels of numba-cuda run on its own simulator, not on the emulator")
         return lambda: None
+    if config.DISABLE_CUDA:
+        session.note("NUMBA_DISABLE_CUDA is set: numba-cuda has no device, and nothing is emulated")
+        return lambda: None
     return _Installed(session).undo
 
 
@@ -73,18 +79,21 @@ class _Installed:
     """numba-cuda with the patches of a session."""
 
     def __init__(self, session: Session) -> None:
+        from cuda.core._utils.cuda_utils import CUDAError
         from numba.cuda import args, codegen, dispatcher
-        from numba.cuda.cudadrv import devices, driver, nvrtc
+        from numba.cuda.core import config
+        from numba.cuda.cudadrv import devicearray, devices, driver, nvrtc
         from numba.cuda.memory_management import nrt
 
         self._session, self._devices, self._driver = session, devices, driver
         self._memory = DeviceMemory()
         self._calls = DriverCalls(session.arch, self._memory, driver.binding, driver.CudaAPIError)
         self._functions: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
-        self._names = threading.local()
+        self._names, self._rejected = threading.local(), CUDAError
         before = dispatcher._Kernel.launch
         unknown_lines = dispatcher.errors.NumbaDebugInfoWarning
-        into, out = argument_hints(self._memory, _is_on_device, partial(_device_view, driver))
+        warn = partial(_warn_of_copy, config, dispatcher.errors.NumbaPerformanceWarning, devicearray)
+        into, out = argument_hints(self._memory, _is_on_device, partial(_device_view, driver), warn)
         with ExitStack() as stack:
             for owner, name, value in (
                 (driver, "ExperimentalDevice", self._device),
@@ -93,6 +102,8 @@ class _Installed:
                 (devices._runtime, "_tls", threading.local()),
                 (driver._ActiveContext, "_tls_cache", threading.local()),
                 (codegen.CUDACodeLibrary, "get_cufunc", lambda library: self._cufunc(library)),
+                (driver, "load_module_image", partial(self._load_image, driver.load_module_image)),
+                (nrt._Runtime, "_compile_memsys_module", lambda runtime: self._count_allocations(runtime)),
                 (codegen.CUDACodeLibrary, "llvm_strs", _without_lines(codegen.CUDACodeLibrary.llvm_strs)),
                 (dispatcher._Kernel, "launch", lambda kernel, *a, **k: self._named(before, kernel, *a, **k)),
                 (dispatcher, "compile_cuda", _with_lines(dispatcher.compile_cuda, unknown_lines)),
@@ -103,6 +114,8 @@ class _Installed:
             ):  # fmt: skip
                 stack.enter_context(patch.object(owner, name, value))
             stack.callback(self._use_driver())
+            nrt.rtsys.close()  # the module that counts allocations belongs to the driver that loaded it
+            stack.callback(nrt.rtsys.close)
             self._undo = stack.pop_all()
 
     def undo(self) -> None:
@@ -142,13 +155,32 @@ class _Installed:
         context = self._devices.get_context()
         code, function = self._functions.get(library, (None, None))
         if code is None or code.handle not in context.modules:
-            make = partial(Module, arch=self._session.arch, **self._session.module_options)
-            linked = linked_module(library, self._driver._Linker, library._ensure_cc(None), make, self._session.note)
+            linked = linked_module(
+                library, self._driver._Linker, library._ensure_cc(None), self._module, self._session.note
+            )
             code = Code(linked, self._memory, self._calls.load)
             module = context.create_module_image(code, library._setup_functions, library._teardown_functions)
             function = module.get_function(library._entry_name)
             self._functions[library] = code, function
         return function
+
+    def _module(self, text: str, **keywords: Any) -> Module:
+        return Module(text, self._session.arch, **self._session.module_options, **keywords)
+
+    def _load_image(self, load: Callable[..., Any], context: Any, image: Any, *callbacks: Any) -> Any:
+        """Load a module, which the emulator can if it is PTX."""
+        if not isinstance(image, Code):
+            image = Code(self._module(ptx_of(image)), self._memory, self._calls.load)
+        return load(context, image, *callbacks)
+
+    def _count_allocations(self, runtime: Any) -> None:
+        """Load the module that counts what kernels allocate, made from the CUDA C++ of numba-cuda."""
+        capability = self._devices.get_context().device.compute_capability
+        source = Path(inspect.getfile(type(runtime))).with_name("memsys.cu")
+        linker = self._driver._Linker(max_registers=0, cc=capability, lto=True)
+        linker.add_cu_file(str(source))
+        code = Code(self._module(linker.get_linked_ptx().decode().strip("\0")), self._memory, self._calls.load)
+        runtime._memsys_module = self._devices.get_context().create_module_image(code)
 
     def _named(self, launch: Callable[..., Any], kernel: Any, *arguments: Any, **keywords: Any) -> Any:
         self._names.kernel = kernel
@@ -170,6 +202,8 @@ class _Installed:
             )  # fmt: skip
         except WmmaEmuError as error:
             self._session.refused(NAME, run.called, error)
+            if isinstance(error, LaunchConfigurationError):  # the exception of a driver, which programs expect
+                raise self._rejected(f"CUDA_ERROR_INVALID_VALUE: {error}") from error
             raise
         self._session.launched(NAME, run.called, report)
 
@@ -243,6 +277,14 @@ def _without_lines(texts: property) -> property:
         return [x.replace(_VERSION, _OTHER) for x in given] if library._linking_files else given
 
     return property(found)
+
+
+def _warn_of_copy(config: Any, category: type[Warning], module: Any) -> None:
+    """Warn that a kernel's argument is copied, as the module of numba-cuda does from which a program expects it."""
+    if config.CUDA_WARN_ON_IMPLICIT_COPY and not config.DISABLE_PERFORMANCE_WARNINGS:
+        message = "Host array used in CUDA kernel will incur copy overhead to/from device."
+        registry = module.__dict__.setdefault("__warningregistry__", {})
+        warnings.warn_explicit(message, category, module.__file__, 1, module.__name__, registry)
 
 
 def _plain(value: Any) -> Any:

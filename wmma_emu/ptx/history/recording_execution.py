@@ -102,12 +102,6 @@ class RecordingExecution(WaveExecution):
         pc = int(self.scheduler.pc[live][0])
         return self.program.instructions[max(pc - 1, 0)]
 
-    def at_warp(self) -> NDArray[np.bool_]:
-        """Return which threads wait for lanes of their warp."""
-        if self.scheduler.converged_pc is not None:
-            return np.zeros(self.state.shape, np.bool_)
-        return np.asarray(self.state.live & (self.scheduler.status == AT_WARP))
-
 
 def _recording_block(recorder: Recorder, compiled: CompiledProgram, pc: int, block: BasicBlock) -> BasicBlock:
     """Make the instructions of a basic block report to the recorder."""
@@ -129,7 +123,7 @@ def _recording_terminator(recorder: Recorder, instruction: PtxInstruction, end: 
     def recorded(execution: ControlState, active: Active) -> None:
         recorder.instruction, recorder.active = instruction, active
         if instruction.line == recorder.watch.line:
-            who = _executing_threads(execution.state, instruction, active)
+            who = executing_threads(execution.state, instruction, active)
             recorder.synchronised(execution.state.threads, "uses", instruction, who, (instruction.opcode,))
         end(execution, active)
 
@@ -146,8 +140,6 @@ def _recording_warp_sync(recorder: Recorder, instruction: PtxInstruction, end: T
 
     def recorded(execution: ControlState, active: Active) -> None:
         state, threads = execution.state, execution.state.threads
-        if not isinstance(execution, RecordingExecution):
-            return end(execution, active)
         waited = execution.at_warp()
         came = np.broadcast_to(state.live if active is None else active, state.shape) & ~waited
         if group is not None:
@@ -204,7 +196,7 @@ def _recording_synchronisation(
 ) -> Step:
     def recorded(state: State, active: Active) -> None:
         recorder.synchronised(
-            state.threads, what, instruction, _executing_threads(state, instruction, active), (detail,)
+            state.threads, what, instruction, executing_threads(state, instruction, active), (detail,)
         )
         step(state, active)
 
@@ -213,7 +205,7 @@ def _recording_synchronisation(
 
 def _recording_write(recorder: Recorder, instruction: PtxInstruction, step: Step, register: int) -> Step:
     def recorded(state: State, active: Active) -> None:
-        who = _executing_threads(state, instruction, active)
+        who = executing_threads(state, instruction, active)
         step(state, active)
         value = state.values[register]
         if value is not None:
@@ -222,7 +214,7 @@ def _recording_write(recorder: Recorder, instruction: PtxInstruction, step: Step
     return recorded
 
 
-def _executing_threads(state: State, instruction: PtxInstruction, active: Active) -> NDArray[np.bool_]:
+def executing_threads(state: State, instruction: PtxInstruction, active: Active) -> NDArray[np.bool_]:
     """Return the threads that execute a guarded instruction, without checking whether the guard is initialised."""
     who = np.broadcast_to(state.live if active is None else active, state.shape)
     if instruction.guard is None:

@@ -47,7 +47,7 @@ def errors_at_the_caller(function: Callable[P, R]) -> Callable[P, R]:
     return called
 
 
-_NOT_THE_CALLER = ("wmma_emu", "triton")
+_NOT_THE_CALLER = ("wmma_emu", "triton", "numba")
 """The packages through which a program launches kernels."""
 
 

@@ -17,6 +17,7 @@ from wmma_emu.ptx.launch.calls import echo, errors_at_the_caller, level_of_the_c
 from wmma_emu.ptx.launch.explaining import explain_sighting
 from wmma_emu.ptx.launch.launch_tickets import HostRange, LaunchTicket, host_ranges
 from wmma_emu.ptx.launch.memory_of_arrays import memory_of
+from wmma_emu.ptx.launch.observing import current_observer
 from wmma_emu.ptx.launch.options import Launched, Launching, LaunchOptions, is_time_limit
 from wmma_emu.ptx.launch.reachable import Reachable
 from wmma_emu.ptx.launch.replay import Replay, kept_for_replay
@@ -98,6 +99,8 @@ class Launch(Runner):
         """
         kernel, module = self.kernel, self.kernel.module
         chosen = module.options.but(options)
+        observer = current_observer()
+        chosen = chosen if observer is None else observer.options_of(chosen)
         values = [*given.values, *object_arguments(chosen.objects)]
         given = given._replace(values=values)
         actions = chosen.actions
@@ -133,7 +136,9 @@ class Launch(Runner):
             more = self._races_backwards(values, copy.deepcopy(unchanged), chosen, first.counts.steps)
             _note_seed(seeds, more, BACKWARDS)
             findings = merged(findings, more)
-        replay = kept_for_replay(self, given, chosen, seeds) if findings else None
+        observer, replay = current_observer(), None
+        if findings or observer is not None:
+            replay = replace(kept_for_replay(self, given, chosen, seeds), names=self._names(given, chosen))
         report = self._report(first.counts._replace(completed=completed), findings, given, chosen, replay)
         failing, warned = (
             actions.findings_with("error", report.findings),
@@ -146,6 +151,8 @@ class Launch(Runner):
             raise KernelFindingsError(summary_of(said), report, failing, partial(summary_of, said))
         with uninterrupted():
             first.heap.copy_back()
+        if observer is not None and replay is not None:
+            observer.launched(replay, report)
         return report
 
     def _run_first(
@@ -219,19 +226,22 @@ class Launch(Runner):
     def _has_errors(self, findings: list[Sighting], options: LaunchOptions) -> bool:
         return any(x.severity == "error" for x in self._apply_silences(findings, options).findings)
 
+    def _names(self, given: LaunchArguments, options: LaunchOptions) -> LaunchNames:
+        shown = {x.shown or x.label: i for i, x in enumerate(given.values)}
+        others = {x.name: variable_of(x.field, arrays_of(x.array)[0]) for y in given.values for x in y.pointed}
+        others |= {x.name: variable_of(x.name, x.memory) for x in options.reached}
+        return LaunchNames(names_of(self.kernel.module, self.kernel), shown, others)
+
     def _report(
         self, counts: Counts, sightings: list[Sighting], given: LaunchArguments, options: LaunchOptions,
         replay: Replay | None,
     ) -> Report:  # fmt: skip
         kernel = self.kernel
         judged = self._apply_silences(sightings, options)
-        shown = {x.shown or x.label: i for i, x in enumerate(given.values)}
-        others = {x.name: variable_of(x.field, arrays_of(x.array)[0]) for y in given.values for x in y.pointed}
-        others |= {x.name: variable_of(x.name, x.memory) for x in options.reached}
-        names = LaunchNames(names_of(kernel.module, kernel), shown, others)
         make = FindingMaker(
-            kernel.program, kernel.called, kernel.module.arch.name, kernel.module.files.text, names,
-            explain=None if replay is None else partial(explain_sighting, replace(replay, names=names)),
+            kernel.program, kernel.called, kernel.module.arch.name, kernel.module.files.text,
+            self._names(given, options) if replay is None else replay.names,
+            explain=None if replay is None else partial(explain_sighting, replay),
             trial=None if replay is None else partial(
                 make_trial, replay, iter(range(MOST_TRIALS)), steps=counts.steps, instructions=counts.instructions
             ),

@@ -24,6 +24,7 @@ from wmma_emu.ptx.launch.triton_compiled import CompiledTriton
 from wmma_emu.ptx.launch.triton_kernel import TritonKernel
 from wmma_emu.ptx.launch.triton_module import TritonModule, compile_request
 from wmma_emu.ptx.memory.device_heap import HeapBlock
+from wmma_emu.ptx.program.device_runtime import device_runtime_for
 from wmma_emu.ptx.program.linked_declarations import require_compatible
 from wmma_emu.ptx.syntax.linked_text import linked
 
@@ -269,6 +270,7 @@ class Module(PtxText):
         """Link this module with others, as nvlink does: ``.extern`` names find their definitions in the others.
 
         The new module has the kernels and the variables of all, with their initial values, and the options of this one.
+        The functions of the device runtime that synchronise a grid are linked too, if a module declares them.
 
         Parameters
         ----------
@@ -295,13 +297,18 @@ class Module(PtxText):
         >>> x
         array([3], dtype=int32)
         """
+        modules = [self, *(self._another(x) for x in others)]
+        names = [x.name if x.name != "the PTX text" else f"module {i}" for i, x in enumerate(modules)]
+        sources = [(name, x.text) for name, x in zip(names, modules, strict=True)]
+        everything = "\n".join(x.text for x in modules)
+        runtime = device_runtime_for(everything, self.program.version, self.program.target)
+        sources += [("the device runtime", x) for x in runtime]
+        if len(sources) == 1:
+            return self
         if self.open_roundings.policy == "ptxas":
             raise ArgumentError(
                 "contraction='ptxas' reads the machine code of one source: link modules with 'rules' or 'never'"
             )
-        modules = [self, *(self._another(x) for x in others)]
-        names = [x.name if x.name != "the PTX text" else f"module {i}" for i, x in enumerate(modules)]
-        sources = [(name, x.text) for name, x in zip(names, modules, strict=True)]
         require_compatible(sources)
         text = linked(sources)
         found = Module(text, self.arch, self.open_roundings.policy, self.engine, name=" + ".join(names))

@@ -12,6 +12,7 @@ from wmma_emu.ptx.launch.arguments import LaunchArguments
 from wmma_emu.ptx.launch.kept_arrays import KeptArguments, bytes_to_keep, keep
 from wmma_emu.ptx.launch.options import LaunchOptions
 from wmma_emu.ptx.launch.runner import Runner
+from wmma_emu.ptx.launch.schedules import Run
 from wmma_emu.ptx.machine.compile import CompiledProgram
 from wmma_emu.ptx.machine.run import LaunchRecorder
 from wmma_emu.ptx.memory.variables import ModuleMemory
@@ -40,6 +41,12 @@ class Replay:
         self, seed: int | None, recorder: LaunchRecorder | None = None, compiled: CompiledProgram | None = None
     ) -> list[Sighting]:  # fmt: skip
         """Run the launch again, or another program instead, without writing to the user's arrays."""
+        return self.rerun(seed, recorder, compiled)[1]
+
+    def rerun(
+        self, seed: int | None, recorder: LaunchRecorder | None = None, compiled: CompiledProgram | None = None
+    ) -> tuple[Run, list[Sighting]]:
+        """Run the launch again, as `run` does, and return its memory too."""
         if self.kept is None or self.variables is None:
             raise MemoryLimitError(
                 f"the arrays of this launch have {self.bytes} bytes; at most {self.options.keep_bytes} bytes are kept "
@@ -48,11 +55,10 @@ class Replay:
         options = replace(self.options, max_seconds=None)
         if self.kept.reached:
             options = replace(options, reachable=self.kept.reached)
-        _, found = self.launch.run_once(
+        return self.launch.run_once(
             self.kept.values, copy.deepcopy(self.variables), options, seed, recorder=recorder, compiled=compiled,
             moved=self.kept.moved,
-        )  # fmt: skip
-        return found
+        )
 
     def seed_of(self, sighting: Sighting) -> int | None:
         """Return the seed of the warp order in which a finding occurred."""

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from wmma_emu.ptx.machine.barriers import Barriers
 from wmma_emu.ptx.machine.call_stack import CallStack
-from wmma_emu.ptx.machine.scheduler import Scheduler
+from wmma_emu.ptx.machine.scheduler import AT_WARP, Scheduler
 from wmma_emu.ptx.orders import Order
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.threads import Active
@@ -52,6 +52,12 @@ class ControlState:
         self.scheduler.wake(active)
         if self.barriers.has_waiting_threads:
             self.barriers.complete()
+
+    def at_warp(self) -> NDArray[np.bool_]:
+        """Return which threads wait for lanes of their warp."""
+        if self.scheduler.converged_pc is not None:
+            return np.zeros(self.state.shape, np.bool_)
+        return np.asarray(self.state.live & (self.scheduler.status == AT_WARP))
 
     def await_lanes(self, missing: NDArray[np.bool_]) -> None:
         """Record lanes that others of their warp wait for, except those that are about to exit."""

@@ -12,19 +12,25 @@ from wmma_emu.ptx.machine.control_state import ControlState
 from wmma_emu.ptx.machine.driver_arguments import read_argument, write_result
 from wmma_emu.ptx.machine.heap_calls import allocate, release
 from wmma_emu.ptx.machine.printing import Printed, count_of, fields_of, print_texts, read_texts
+from wmma_emu.ptx.program.device_runtime import FUNCTIONS
 from wmma_emu.ptx.program.program import PtxInstruction
 from wmma_emu.ptx.program.undefined_functions import what_defines
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.threads import Active
 
-_MULTI_GRID = "cudaCG"
-"""The beginning of the names of the device runtime's functions for multi-grid groups."""
+_GRID_GROUPS = "cudaCG"
+"""The beginning of the names of the device runtime's functions for groups of a grid, or of grids on several GPUs."""
 
 
 def driver_call(instruction: PtxInstruction, pc: int) -> Callable[[ControlState, Active], None]:
     """Make the terminator of a call of one of the driver's functions."""
     name = instruction.callee_name
-    if name.startswith(_MULTI_GRID):
+    if name in FUNCTIONS:
+        raise UnsupportedInstructionError(
+            f"line {instruction.line}: {name} is a function of the device runtime (cudadevrt): module.link() links the "
+            "emulator's own; groups of several GPUs (this_multi_grid), which CUDA 13 no longer has, are not modelled"
+        )
+    if name.startswith(_GRID_GROUPS):
         raise UnsupportedInstructionError(
             f"line {instruction.line}: {name} belongs to multi-grid groups (this_multi_grid), of grids on several "
             "GPUs, which are not modelled; CUDA 13 no longer has them: use this_grid() on one GPU"

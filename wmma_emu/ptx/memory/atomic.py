@@ -73,6 +73,7 @@ def _within(
     with np.errstate(all="ignore"):
         before, after, last = serve(index, view.take(index), operands, operation)
     memory.note_store(resolved, positions, active, None)
+    memory.note_atomic_order(resolved, turn, before)
     if memory.races is not None and instruction.mnemonic == "atom":
         memory.races.observe(resolved, turn)
     view[index[last]] = after

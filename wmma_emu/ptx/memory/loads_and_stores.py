@@ -2,6 +2,7 @@
 """Loads and stores of all address spaces by the threads of a wave, with findings for illegal ones."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.causality import ordering_of
@@ -131,6 +132,12 @@ class LoadsAndStores(AddressSpaces):
         scatter(self.window(space).view(resolved.unit), resolved.unit, written, chosen)
         if ordering != "weak" and self.causality.uses_memory_order and space in _COMMON:
             self._release(resolved, space, size)
+
+    def note_atomic_order(self, resolved: ResolvedAccess, turn: NDArray[np.int64] | None, before: Array) -> None:
+        """Note the old value of each atomic operation, in the order of their execution; tracing memory keeps it.
+
+        ``turn`` are the threads in this order, by their index among those that take part; None is their own order.
+        """
 
     def _release(self, resolved: ResolvedAccess, space: str, size: int) -> None:
         """Record what threads release by a strong store, in the order in which the stores are done."""

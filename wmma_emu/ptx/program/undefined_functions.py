@@ -3,8 +3,7 @@
 
 _LIBRARIES = (
     ("__nv_", "libdevice, which nvcc, NVRTC and clang link before they write PTX, defines it: libdevice.10.bc"),
-    ("cudaCGGetIntrinsicHandle", "the driver defines it (cudadevrt, cooperative groups of several devices)"),
-    ("cudaCG", "cudadevrt (cooperative groups) defines it; the emulator has %envreg1 and %envreg2 instead"),
+    ("cudaCG", "cudadevrt (cooperative groups) defines it; module.link() links the emulator's own functions of a grid"),
     ("cuda", "cudadevrt defines it, for launches from kernels, which the emulator does not have"),
     ("__cudaCDP", "cudadevrt defines it, for launches from kernels, which the emulator does not have"),
     ("cnp", "cudadevrt defines it, for launches from kernels, which the emulator does not have"),

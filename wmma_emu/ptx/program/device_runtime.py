@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""The two functions of the device runtime with which numba-cuda synchronises a grid, in PTX of this project."""
+"""The functions of the device runtime (cudadevrt) that synchronise a grid, in PTX of this project."""
 
-NAMES = ("cudaCGGetIntrinsicHandle", "cudaCGSynchronize")
+import re
+
+FUNCTIONS = ("cudaCGGetIntrinsicHandle", "cudaCGSynchronize")
 
 _PTX = """.version {version}
 .target {target}
@@ -9,11 +11,15 @@ _PTX = """.version {version}
 
 .visible .func (.param .b64 handle) cudaCGGetIntrinsicHandle(.param .b32 scope)
 {{
-    .reg .b32 %low, %high;
+    .reg .pred %none;
+    .reg .b32 %low, %high, %scope;
     .reg .b64 %workspace;
+    ld.param.b32 %scope, [scope];
+    setp.ne.u32 %none, %scope, 1;
     mov.u32 %high, %envreg1;
     mov.u32 %low, %envreg2;
     mov.b64 %workspace, {{%low, %high}};
+    selp.b64 %workspace, 0, %workspace, %none;
     st.param.b64 [handle], %workspace;
     ret;
 }}
@@ -59,18 +65,24 @@ ALL:
     ret;
 }}
 """
-"""The blocks count in the low bits of a word; the first adds what makes the highest bit change with the last."""
+"""A group of a grid has the scope 1; the others, such as groups of several GPUs, have no handle. The blocks count in
+the low bits of a word; the first adds what makes the highest bit change with the last."""
+
+_DECLARED = re.compile(rf"\.extern\s+\.func\s[^;{{]*\b(?:{'|'.join(FUNCTIONS)})\b")
+_DEFINED = re.compile(rf"\.visible\s+\.func\s[^;{{]*\b(?:{'|'.join(FUNCTIONS)})\b[^;]*{{")
 
 
-def grid_groups_for(text: str, version: str, target: str) -> tuple[str, ...]:
-    """Return PTX to be linked with PTX that calls these functions, for the same target; nothing for other PTX.
+def device_runtime_for(text: str, version: str, target: str) -> tuple[str, ...]:
+    """Return PTX to be linked with PTX that declares these functions, for the same target; nothing for other PTX.
 
     Examples
     --------
-    >>> grid_groups_for(".entry k() { ret; }", "8.0", "sm_80")
+    >>> device_runtime_for(".entry k() { ret; }", "8.0", "sm_80")
     ()
-    >>> (text,) = grid_groups_for(".extern .func cudaCGSynchronize", "8.0", "sm_80")
+    >>> (text,) = device_runtime_for(".extern .func (.param .b32 r) cudaCGSynchronize(...);", "8.0", "sm_80")
     >>> text.splitlines()[:2]
     ['.version 8.0', '.target sm_80']
     """
-    return (_PTX.format(version=version, target=target),) if any(x in text for x in NAMES) else ()
+    if not _DECLARED.search(text) or _DEFINED.search(text):
+        return ()
+    return (_PTX.format(version=version, target=target),)
