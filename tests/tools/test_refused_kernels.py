@@ -17,8 +17,8 @@ def written(folder, target, *kernels):
 def test_a_kernel_is_complete_refused_or_counted_apart(tmp_path):
     path = written(
         tmp_path, "sm_90a", ("good", "add.s32 %r1, %r2, %r3;"), ("bad", "multimem.st.global.b32 [%rd1], %r1;"),
-        ("apart", "prefetch.tensormap [%rd1]; tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu"
-                  ".sync.aligned [%rd1], [%r1], 128;"),
+        ("apart", "cp.async.bulk.tensor.2d.tile::gather4.shared::cta.global.mbarrier::complete_tx::bytes [%r1], [%rd1, "
+                  "{%r2, %r3, %r4, %r5, %r6}], [%r7];"),
     )  # fmt: skip
     found = {x.name: x for x in load(path)}
     assert {x: y.outcome for x, y in found.items()} == {"good": "complete", "bad": "refused", "apart": "apart"}

@@ -58,7 +58,7 @@ def test_scratch_memory_counts_as_memory_of_the_launch():
 
 @pytest.mark.parametrize(("changes", "message"), [
     ({"num_ctas": 2}, "f runs in clusters of 2 blocks, which is not modelled"),
-    ({"tensor_maps": True}, "takes tensor maps"),
+    ({"tensor_maps": ({"fp4_padded": True},)}, "takes tensor maps of packed FP4, which is not modelled"),
     ({"signature": {}, "given": ()}, "parameters that Triton's instrumentation added"),
 ])  # fmt: skip
 def test_unsupported_scratch_parameters_are_rejected(changes, message):
