@@ -27,10 +27,16 @@ _ANSWERS: dict[str, Callable[..., Any]] = {"get_device": lambda tensor: 0, "reco
 
 def host_mode() -> Any:
     """Return a mode of PyTorch in which ``device="cuda"``, ``x.cuda()`` and ``x.to("cuda")`` mean the host's memory."""
+    import torch
+    from torch.compiler import is_dynamo_compiling as is_tracing
     from torch.overrides import TorchFunctionMode
+
+    fake_mode, fake = torch._C._get_dispatch_mode, torch._C._TorchDispatchModeKey.FAKE
 
     class HostMode(TorchFunctionMode):  # type: ignore[misc]
         def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            if is_tracing() or fake_mode(fake) is not None:
+                return function(*args, **(kwargs or {}))
             name, named = getattr(function, "__name__", ""), dict(kwargs or {})
             if name in _UNCHANGED and args:
                 return args[0]
