@@ -48,16 +48,15 @@ def answers(arch: Arch) -> Mapping[str, Any]:
     def always(value: Any) -> Any:
         return lambda *_, **__: value
 
-    def each(names: str, value: Any) -> dict[str, Any]:
-        """Return a function for each name: TorchDynamo has rules by function, and refuses one with two names."""
+    def each(names: str, value: Any = None) -> dict[str, Any]:
+        """Answer several names with one value, each by its own function: torch.compile has a rule for each object."""
         return {name: always(value) for name in names.split()}
 
     return {
         **each("is_available is_initialized is_bf16_supported", True),
         **each(
             "synchronize set_device set_stream empty_cache init _lazy_init manual_seed manual_seed_all seed seed_all "
-            "ipc_collect reset_peak_memory_stats reset_max_memory_allocated set_rng_state set_rng_state_all",
-            None,
+            "ipc_collect reset_peak_memory_stats reset_max_memory_allocated set_rng_state set_rng_state_all"
         ),
         **each("memory_allocated max_memory_allocated memory_reserved max_memory_reserved current_device", 0),
         "_is_in_bad_fork": always(False),
@@ -72,7 +71,7 @@ def answers(arch: Arch) -> Mapping[str, Any]:
         "get_rng_state_all": lambda: [torch.get_rng_state()],
         "initial_seed": torch.initial_seed,
         **each("current_stream default_stream", stream),
-        **dict.fromkeys(("device", "device_of", "_DeviceGuard", "stream", "StreamContext"), Context),
+        **{x: type(x, (Context,), {}) for x in ("device", "device_of", "_DeviceGuard", "stream", "StreamContext")},
         "Stream": Stream,
         "ExternalStream": lambda pointer, device=None: Stream(device),
         "Event": Event,
