@@ -3,8 +3,8 @@
 
     python -m tools.inductor_programs test/inductor/test_torchinductor.py --arch h100 [--only NAME ...]
 
-The file is PyTorch's, of about the version that is installed; it is not part of this repository. A test passes functions
-or modules, with their inputs, to ``self.common``. This tool's ``common`` runs each of them without and with
+The file is PyTorch's, of about the version that is installed; it is not part of this repository. A test passes
+functions or modules, with their inputs, to ``self.common``. This tool's ``common`` runs each of them without and with
 ``torch.compile``, with gradients for all inputs and parameters of a floating-point type. Each line is a test: its
 launches, its findings by severity, launches that are not bit-exact, functions of ATen that ran on the CPU with how
 often, graph breaks, the largest distance from PyTorch without compilation, relative to the largest magnitude, and
@@ -15,6 +15,7 @@ import argparse
 import ast
 import contextlib
 import importlib
+import inspect
 import re
 import sys
 import time
@@ -36,6 +37,10 @@ TESTS = (
 )  # fmt: skip
 """Tests of ``CommonTemplate`` in PyTorch's test_torchinductor.py, chosen before any of them ran here."""
 
+HEAD = """\
+| test | passes | launches | findings | not bit-exact | ATen fallbacks | graph breaks | distance | seconds |
+| --- | --- | --- | --- | --- | --- | --- | --- | --- |"""
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -44,8 +49,7 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", default=list(TESTS), help="names of tests, in place of the chosen ones")
     parser.add_argument("--findings", action="store_true", help="also print the findings")
     given = parser.parse_args()
-    print("| test | passes | launches | findings | not bit-exact | ATen fallbacks | graph breaks | distance | seconds |")
-    print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
+    print(HEAD)
     for name in given.only:
         for line in run(given.tests, name, given.arch, given.findings):
             print(line, flush=True)
@@ -110,14 +114,27 @@ def _passes(tests: Path, name: str) -> list[Pass]:
             one = Pass()
             passes.append(one)
             try:
-                _compare(one, model, inputs, kwargs or {})
+                with torch.enable_grad():
+                    _compare(one, model, inputs, kwargs or {})
             except Exception as error:
                 one.failure = f"{type(error).__name__}: {str(error).strip().splitlines()[0]}"[:120]
 
     torch.manual_seed(0)
     test = OneTest(name)
-    getattr(test, name)()
+    try:
+        _called(test, name)
+    except Exception as error:  # a check of the generated code, or a helper that another version has
+        print(f"{name}, after {len(passes)} calls of common: {type(error).__name__}: {error}"[:200], file=sys.stderr)
     return passes
+
+
+def _called(test: Any, name: str) -> None:
+    """Call a test, also one that is skipped; parameters, which are flags here, are false."""
+    method = getattr(type(test), name)
+    while getattr(method, "__unittest_skip__", False):
+        method = method.__wrapped__
+    missing = [x for x in list(inspect.signature(method).parameters.values())[1:] if x.default is x.empty]
+    method(test, **{x.name: False for x in missing})
 
 
 def _loaded(tests: Path) -> ModuleType:

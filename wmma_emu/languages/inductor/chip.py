@@ -25,6 +25,7 @@ def chip_for_dynamo() -> Iterator[None]:
 
     with ExitStack() as stack:
         stack.enter_context(replaced(device_interface.CudaInterface, _interface(torch)))
+        stack.enter_context(replaced(torch._C, {"_cuda_cudaCachingAllocator_is_enabled": lambda: True}))
         stack.enter_context(replaced(guards, {"_empty_strided_cuda": guards._empty_strided_cpu}))
         forget()
         stack.callback(forget)

@@ -54,19 +54,21 @@ def noting_breaks(session: Session) -> Iterator[None]:
 
     def noted(self: Any, code_options: Any, reason: str, exc: Any) -> Any:
         if not exc.logged:
-            session.note(BREAK.format(_place(self, exc), getattr(exc, "gb_type", None) or _first_line(reason)))
+            session.note(BREAK.format(place_of(self, exc), reason_of(reason, exc)))
         return log(self, code_options, reason, exc)
 
     with replaced(Translator, {"log_graph_break": noted}):
         yield
 
 
-def _place(translator: Any, error: Any) -> str:
+def place_of(translator: Any, error: Any) -> str:
+    """Return the file and the line of the program at which TorchDynamo's translator stopped."""
     stack = getattr(error, "real_stack", None)
     if stack:
         return f"{os.path.basename(stack[-1].filename)}:{stack[-1].lineno}"
     return f"{os.path.basename(translator.f_code.co_filename)}:{translator.lineno}"
 
 
-def _first_line(text: str) -> str:
-    return next((x.strip() for x in text.splitlines() if x.strip()), "")
+def reason_of(text: str, error: Any) -> str:
+    """Return the kind of a graph break, or the first line of its reason."""
+    return getattr(error, "gb_type", None) or next((x.strip() for x in text.splitlines() if x.strip()), "")

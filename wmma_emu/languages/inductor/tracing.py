@@ -40,20 +40,20 @@ def tensors_on_cuda() -> Iterator[None]:
         stack.enter_context(replaced(mode, {"avoid_device_init": property(lambda self: True)}))
         handlers[query] = lambda args: for_cpp(handler(args))
         stack.callback(handlers.__setitem__, query, handler)
-        trace = _with_cuda(vars(ProxyTorchDispatchMode)["__torch_dispatch__"], cuda)
+        trace = with_device(vars(ProxyTorchDispatchMode)["__torch_dispatch__"], cuda)
         stack.enter_context(replaced(ProxyTorchDispatchMode, {"__torch_dispatch__": trace}))
         mode.cache_clear()  # of results for tensors on other devices
         stack.callback(mode.cache_clear)
         yield
 
 
-def _with_cuda(trace: Callable[..., Any], cuda: Any) -> Callable[..., Any]:
+def with_device(trace: Callable[..., Any], device: Any) -> Callable[..., Any]:
     """Wrap the tracing of a call: C++ code, which gets the CPU, passes it on to calls that make or move tensors."""
 
     def traced(self: Any, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         named = dict(kwargs or {})
         if getattr(named.get("device"), "type", None) == "cpu":
-            named["device"] = cuda
+            named["device"] = device
         return trace(self, function, types, args, named)
 
     return traced
