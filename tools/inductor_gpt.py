@@ -9,7 +9,7 @@ launch, its grid, its arguments, the memory before it and the hashes of the memo
 that on the first GPU, without PyTorch, and compares every array bit for bit with the emulator.
 
 The model has random weights. No token occurs twice, because additions of gradients to one row of the embedding have no
-order. Attention is made of products and a softmax.
+order. Attention consists of products and a softmax.
 """
 
 import argparse

@@ -3,8 +3,8 @@
 
     python -m tools.inductor_programs test/inductor/test_torchinductor.py --arch h100 [--only NAME ...]
 
-The file is PyTorch's, of about the version that is installed; it is not part of this repository. A test passes
-functions or modules, with their inputs, to ``self.common``. This tool's ``common`` runs each of them without and with
+The file is PyTorch's, of about the version that is installed; it is not part of this repository, and needs the package
+expecttest. A test passes functions or modules, with their inputs, to ``self.common``. This tool's ``common`` runs each of them without and with
 ``torch.compile``, with gradients for all inputs and parameters of a floating-point type. Each line is a test: its
 launches, its findings by severity, launches that are not bit-exact, functions of ATen that ran on the CPU with how
 often, graph breaks, the largest distance from PyTorch without compilation, relative to the largest magnitude, and
@@ -15,7 +15,6 @@ import argparse
 import ast
 import contextlib
 import importlib
-import inspect
 import re
 import sys
 import time
@@ -46,7 +45,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("tests", type=Path, help="PyTorch's test/inductor/test_torchinductor.py")
     parser.add_argument("--arch", default="h100")
-    parser.add_argument("--only", nargs="*", default=list(TESTS), help="names of tests, in place of the chosen ones")
+    parser.add_argument("--only", nargs="*", default=list(TESTS), help="names of tests, instead of the chosen ones")
     parser.add_argument("--findings", action="store_true", help="also print the findings")
     given = parser.parse_args()
     print(HEAD)
@@ -120,21 +119,22 @@ def _passes(tests: Path, name: str) -> list[Pass]:
                 one.failure = f"{type(error).__name__}: {str(error).strip().splitlines()[0]}"[:120]
 
     torch.manual_seed(0)
-    test = OneTest(name)
-    try:
-        _called(test, name)
-    except Exception as error:  # a check of the generated code, or a helper that another version has
-        print(f"{name}, after {len(passes)} calls of common: {type(error).__name__}: {error}"[:200], file=sys.stderr)
+    for method in _methods(template, name):
+        try:
+            method(OneTest())
+        except Exception as error:  # a check of the generated code, or a helper that another version has
+            print(f"{name}, after {len(passes)} calls of common: {type(error).__name__}: {error}"[:200], file=sys.stderr)
     return passes
 
 
-def _called(test: Any, name: str) -> None:
-    """Call a test, also one that is skipped; parameters, which are flags here, are false."""
-    method = getattr(type(test), name)
-    while getattr(method, "__unittest_skip__", False):
-        method = method.__wrapped__
-    missing = [x for x in list(inspect.signature(method).parameters.values())[1:] if x.default is x.empty]
-    method(test, **{x.name: False for x in missing})
+def _methods(template: type, name: str) -> list[Any]:
+    """Return a test, or its variants if it has parameters; a skipped test is not skipped."""
+    methods = [getattr(template, x) for x in dir(template) if x == name]
+    methods = methods or [getattr(template, x) for x in dir(template) if x.startswith(f"{name}_")]
+    for i, method in enumerate(methods):
+        while getattr(method, "__unittest_skip__", False):
+            method = methods[i] = method.__wrapped__
+    return methods
 
 
 def _loaded(tests: Path) -> ModuleType:
@@ -153,15 +153,18 @@ def _loaded(tests: Path) -> ModuleType:
 
 def _import(statement: ast.ImportFrom, names: dict[str, Any]) -> None:
     for alias in statement.names:
-        try:
-            value = getattr(importlib.import_module(str(statement.module)), alias.name)
-        except (ImportError, AttributeError):
-            value = _absent
+        value: Any = _absent
+        with contextlib.suppress(ImportError):
+            module = importlib.import_module(str(statement.module))
+            value = getattr(module, alias.name, _absent)
+        if value is _absent:
+            with contextlib.suppress(ImportError):
+                value = importlib.import_module(f"{statement.module}.{alias.name}")
         names[alias.asname or alias.name] = value
 
 
 def _absent(*given: Any, **_: Any) -> Any:
-    """Stand for a function that is absent: a decorator that does nothing, with or without arguments."""
+    """Return what a decorator that does nothing returns, with or without arguments, for a function that is absent."""
     return given[0] if len(given) == 1 and callable(given[0]) else _absent
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What Inductor would choose by measured times: the first choice that the chip can hold."""
+"""Choices that Inductor makes by measured times: the first that the chip can hold is taken."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager

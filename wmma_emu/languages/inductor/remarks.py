@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a compiled program does not run on the emulated chip: ATen's functions, and where its graph breaks."""
+"""Notes of the parts of a compiled program that do not run on the chip: ATen's functions, and breaks of a graph."""
 
 import os
 from collections.abc import Callable, Iterator

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Tensors are on "cuda:0" while a program is traced, so that Inductor generates the code of a GPU for them.
 
-TorchDynamo, AOTAutograd and Inductor trace fake tensors, which know a device and have no memory. PyTorch's Python code
+TorchDynamo, AOTAutograd and Inductor trace fake tensors, which have a device and no memory. PyTorch's Python code
 gets the device "cuda:0" for each of them, and takes its decisions as on a GPU. Its C++ code gets the CPU, because a
 PyTorch for CPUs has no streams of CUDA, for which autograd asks.
 """
