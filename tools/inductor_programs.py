@@ -4,11 +4,11 @@
     python -m tools.inductor_programs test/inductor/test_torchinductor.py --arch h100 [--only NAME ...]
 
 The file is PyTorch's, of about the version that is installed; it is not part of this repository, and needs the package
-expecttest. A test passes functions or modules, with their inputs, to ``self.common``. This tool's ``common`` runs each of them without and with
-``torch.compile``, with gradients for all inputs and parameters of a floating-point type. Each line is a test: its
-launches, its findings by severity, launches that are not bit-exact, functions of ATen that ran on the CPU with how
-often, graph breaks, the largest distance from PyTorch without compilation, relative to the largest magnitude, and
-seconds.
+expecttest. A test passes functions or modules, with their inputs, to ``self.common``. This tool's ``common`` runs each
+of them without and with ``torch.compile``, with gradients for all inputs and parameters of a floating-point type. Each
+line is a test: its launches, its findings by severity, launches that are not bit-exact, functions of ATen that ran on
+the CPU with how often, graph breaks, the largest distance from PyTorch without compilation, relative to the largest
+magnitude, and seconds.
 """
 
 import argparse
@@ -123,7 +123,8 @@ def _passes(tests: Path, name: str) -> list[Pass]:
         try:
             method(OneTest())
         except Exception as error:  # a check of the generated code, or a helper that another version has
-            print(f"{name}, after {len(passes)} calls of common: {type(error).__name__}: {error}"[:200], file=sys.stderr)
+            said = f"{type(error).__name__}: {error}"[:150]
+            print(f"{name}, after {len(passes)} calls of common: {said}", file=sys.stderr)
     return passes
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from tools import inductor_gpt, inductor_programs, launch_bundles
 
-TESTS = '''
+TESTS = """
 import unittest
 import torch
 from torch import nn
@@ -20,7 +20,7 @@ class CommonTemplate:
 
     def test_add_one(self):
         self.common(lambda x: x.add_(1), (torch.randn(1024),))
-'''
+"""
 
 
 @pytest.mark.thorough
