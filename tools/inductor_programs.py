@@ -21,12 +21,14 @@ import time
 import unittest
 import warnings
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import wmma_emu as we
+from tools.language_programs.bundles import BundleWriter
+from wmma_emu.ptx.launch.options import Launching
 
 TESTS = (
     "test_softmax", "test_log_softmax", "test_layer_norm", "test_matmul_layer_norm", "test_batch_norm_2d", "test_gelu",
@@ -35,6 +37,9 @@ TESTS = (
     "test_upsample_bilinear2d_a", "test_linear2", "test_convolution1",
 )  # fmt: skip
 """Tests of ``CommonTemplate`` in PyTorch's test_torchinductor.py, chosen before any of them ran here."""
+
+MOST_BYTES = 4 << 20
+"""The most memory of a launch that is written as a bundle."""
 
 HEAD = """\
 | test | passes | launches | findings | not bit-exact | ATen fallbacks | graph breaks | distance | seconds |
@@ -46,18 +51,21 @@ def main() -> None:
     parser.add_argument("tests", type=Path, help="PyTorch's test/inductor/test_torchinductor.py")
     parser.add_argument("--arch", default="h100")
     parser.add_argument("--only", nargs="*", default=list(TESTS), help="names of tests, instead of the chosen ones")
+    parser.add_argument("--bundles", type=Path, help="write a launch of each kernel here, for tools.launch_bundles")
     parser.add_argument("--findings", action="store_true", help="also print the findings")
     given = parser.parse_args()
     print(HEAD)
     for name in given.only:
-        for line in run(given.tests, name, given.arch, given.findings):
+        for line in run(given.tests, name, given.arch, bundles=given.bundles, show=given.findings):
             print(line, flush=True)
 
 
-def run(tests: Path, name: str, arch: str, show: bool) -> Iterator[str]:
+def run(tests: Path, name: str, arch: str, *, bundles: Path | None = None, show: bool = False) -> Iterator[str]:
     """Run a test, and yield its line of the table, and its findings."""
     begin = time.perf_counter()
-    with warnings.catch_warnings(), we.emulate(arch, findings="report") as session:
+    writer = BundleWriter(bundles, name, "sm_90", {"file": f"{tests.name}: {name}"}) if bundles else None
+    observed = {"observe": _of_few_bytes(writer.observe)} if writer else {}
+    with warnings.catch_warnings(), we.emulate(arch, findings="report", **observed) as session:
         warnings.simplefilter("ignore")
         passes = _passes(tests, name)
         seconds = time.perf_counter() - begin
@@ -77,6 +85,16 @@ def run(tests: Path, name: str, arch: str, show: bool) -> Iterator[str]:
     for launch in report.launches if show else ():
         for finding in launch.report.findings if launch.report else ():
             yield f"{launch.kernel}: {finding}"
+
+
+def _of_few_bytes(observe: Callable[[Launching], Any]) -> Callable[[Launching], Any]:
+    """Observe launches whose memory fits into a bundle."""
+
+    def observed(launching: Launching) -> Any:
+        size = sum(array.nbytes for x in launching.arguments for array in x.arrays)
+        return observe(launching) if size <= MOST_BYTES else None
+
+    return observed
 
 
 def _counts(counter: Counter[str]) -> str:

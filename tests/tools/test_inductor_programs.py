@@ -32,10 +32,11 @@ def test_a_test_of_pytorch_runs_forward_and_backward_also_if_it_is_skipped(tmp_p
         monkeypatch.setenv(variable, str(tmp_path))
     file = tmp_path / "tests.py"
     file.write_text(TESTS)
-    (sine,) = inductor_programs.run(file, "test_sine", "h100", False)
+    (sine,) = inductor_programs.run(file, "test_sine", "h100", bundles=tmp_path / "bundles")
     assert sine.startswith("| sine | 1 forward, 1 backward | 2 | 0 | ")
-    (add,) = inductor_programs.run(file, "test_add", "h100", False)
+    (add,) = inductor_programs.run(file, "test_add", "h100")
     assert add.startswith("| add | 1 forward, 0 backward | 1 | 0 | ")
+    assert len(list((tmp_path / "bundles").iterdir())) == 2
     assert all(float(x.split("|")[8]) < 1e-6 for x in (sine, add))
 
 

@@ -36,7 +36,7 @@ def install(session: Session) -> Callable[[], None]:
     JITFunction.run = _takes_arrays(run_before, session.options.get("addresses", "emulator"))
     tuning.install()
     load_before = CompiledKernel._init_handles
-    CompiledKernel._init_handles = _never_unloaded(load_before)
+    CompiledKernel._init_handles = never_unloaded(load_before)
 
     def uninstall() -> None:
         tuning.uninstall()
@@ -59,7 +59,7 @@ def _takes_arrays(run: Any, addresses: str) -> Any:
     return run_with_tensors
 
 
-def _never_unloaded(load: Any) -> Any:
+def never_unloaded(load: Any) -> Any:
     """Wrap the loading of a kernel, which may live longer than the driver that would unload it."""
 
     def loaded(self: Any) -> None:
