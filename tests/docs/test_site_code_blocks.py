@@ -66,7 +66,7 @@ NOT_RUN = {
     ("docs/how-to/run-a-torch-compile-program.md", "TORCHINDUCTOR_MAX"): "train.py is the reader's",
     ("docs/how-to/run-a-torch-compile-program.md", "wmma_emu: 3 launches"): "tests/languages/inductor see to notes",
     ("docs/evidence/languages-inductor-2026-11-28.md", "python -m tools.inductor"): "needs PyTorch and its tests",
-    ("docs/evidence/languages-inductor-2026-11-28.md", "python -m tools.launch_bundles"): "needs the bundles, and a GPU",
+    ("docs/evidence/languages-inductor-2026-11-28.md", "python -m tools.launch_bundles"): "needs bundles and a GPU",
     ("docs/how-to/run-a-triton-program.md", "wmma_emu: 1 launch"): "its seconds differ; tests/languages see to reports",
     ("docs/how-to/install.md", "python3 -m venv"): _INSTALLS,
     ("docs/how-to/install.md", ". .venv/bin/activate"): _INSTALLS,

@@ -67,9 +67,12 @@ def _replace_compiler(session: Session, stack: ExitStack) -> None:
 def _install_compiler(session: Session, stack: ExitStack) -> None:
     from torch._inductor import output_code
     from torch._inductor.runtime import triton_helpers
+    from triton.runtime import _allocation
 
     graph = output_code.CompiledFxGraph
     stack.enter_context(first_choices(session))
+    allocator = _allocation._allocator  # Inductor sets one for each launch, which allocates on "cuda"
+    stack.callback(allocator.set, allocator.get())
     stack.enter_context(replaced(triton_helpers, {"set_driver_to_gpu": lambda: None}))
     stack.enter_context(replaced(graph, {"__call__": noting_aten(graph.__call__, session)}))
     forget_chip()
