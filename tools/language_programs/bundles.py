@@ -142,10 +142,15 @@ class BundleWriter:
         The chip on which the launch is recorded, and which is emulated in the comparison.
     source : mapping
         The entries of ``launch.json`` about the origin.
+    every : bool
+        Whether launches of a text that was launched before are written too.
     """
 
-    def __init__(self, folder: Path, case: str, chip: str, source: Mapping[str, str]) -> None:
+    def __init__(
+        self, folder: Path, case: str, chip: str, source: Mapping[str, str], *, every: bool = False
+    ) -> None:  # fmt: skip
         self._folder, self._case, self._chip, self._source = folder, case, chip, dict(source)
+        self._every = every
         self._seen: set[str] = set()
         self.written: list[Path] = []
 
@@ -153,7 +158,7 @@ class BundleWriter:
         """Keep the memory before the launch, and return a function that writes the bundle after it."""
         kernel, launch = launching.launch.kernel, launching.launch
         key = digest(np.frombuffer(f"{kernel.name} {kernel.module.text}".encode(), np.uint8))
-        if key in self._seen:
+        if key in self._seen and not self._every:
             return None
         self._seen.add(key)
         before = memory_of_launch(launching.arguments)

@@ -11,6 +11,7 @@ from wmma_emu.instructions import arch_of
 from wmma_emu.languages import Session
 from wmma_emu.languages.device_properties import properties_of
 from wmma_emu.languages.triton.device import Device, LoadedKernel, Utils, answers_of
+from wmma_emu.languages.triton.installing import never_unloaded
 from wmma_emu.languages.triton.launcher import Launcher
 from wmma_emu.languages.triton.stages import stop_at_ptx
 from wmma_emu.ptx import TritonTensor
@@ -132,3 +133,13 @@ def test_the_machine_code_is_the_ptx_and_hooks_that_were_there_stay():
     assert (key.endswith("key"), hashed.endswith("hash"), called) == (True, True, [0, 5])
     assert stages["cubin"]("text", {}) == b"text"
     assert all(x for x in stop_at_ptx(None)())
+
+
+def test_a_kernel_is_loaded_as_by_another_process_so_that_nothing_unloads_it():
+    kernel = SimpleNamespace(module=None, _module_pid=None)
+
+    def load(self):
+        self.module, self._module_pid = "module", 123
+
+    never_unloaded(load)(kernel)
+    assert (kernel.module, kernel._module_pid) == ("module", None)

@@ -19,7 +19,7 @@ def device_of(properties: DeviceProperties) -> SimpleNamespace:
         max_threads_per_block=limits.threads, regs_per_multiprocessor=REGISTERS, is_integrated=False,
         is_multi_gpu_board=False, shared_memory_per_block=SHARED_BYTES,
         shared_memory_per_block_optin=limits.shared_bytes,
-        shared_memory_per_multiprocessor=residency.shared_kib << 10, gcnArchName="",
+        shared_memory_per_multiprocessor=residency.shared_kib << 10, gcnArchName=properties.name,
     )  # fmt: skip
 
 

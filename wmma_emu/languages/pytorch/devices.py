@@ -27,10 +27,20 @@ _ANSWERS: dict[str, Callable[..., Any]] = {"get_device": lambda tensor: 0, "reco
 
 def host_mode() -> Any:
     """Return a mode of PyTorch in which ``device="cuda"``, ``x.cuda()`` and ``x.to("cuda")`` mean the host's memory."""
+    import torch
+    from torch.compiler import is_dynamo_compiling as is_tracing
     from torch.overrides import TorchFunctionMode
+
+    def is_fake() -> bool:
+        """Return whether tensors are made without memory, by PyTorch's own mode for that."""
+        if torch._C._get_dispatch_mode(torch._C._TorchDispatchModeKey.FAKE) is None:
+            return False
+        return not torch._C._dispatch_tls_is_dispatch_key_excluded(torch._C.DispatchKey.Python)
 
     class HostMode(TorchFunctionMode):  # type: ignore[misc]
         def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            if is_tracing() or is_fake():
+                return function(*args, **(kwargs or {}))
             name, named = getattr(function, "__name__", ""), dict(kwargs or {})
             if name in _UNCHANGED and args:
                 return args[0]
