@@ -14,5 +14,7 @@ LANGUAGES: tuple[Language, ...] = (
         "numba-cuda", "numba.cuda", "wmma_emu.languages.numba_cuda:install", "numba-cuda", extra="numba-cuda",
         versions=("0.30.4",),
     ),
+    Language("Helion", "helion", "wmma_emu.languages.helion.installing:install", "helion", "helion", versions=("1.5.1",)),
 )  # fmt: skip
-"""One entry for each language. PyTorch is not a kernel language: its plug-in answers host code that asks for CUDA."""
+"""One entry for each language. PyTorch is not a kernel language: its plug-in answers host code that asks for CUDA. Triton
+launches the kernels of Helion."""

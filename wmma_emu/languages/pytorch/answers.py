@@ -45,22 +45,20 @@ def answers(arch: Arch) -> Mapping[str, Any]:
 
     stream = Stream()
 
-    def nothing(*_: Any, **__: Any) -> None:
-        return None
-
     def always(value: Any) -> Any:
         return lambda *_, **__: value
 
+    def each(names: str, value: Any) -> dict[str, Any]:
+        """Return a function of its own for each name: TorchDynamo finds its rules by the function."""
+        return {x: always(value) for x in names.split()}
+
     return {
-        **dict.fromkeys(("is_available", "is_initialized", "is_bf16_supported"), always(True)),
-        **dict.fromkeys((
-            "synchronize", "set_device", "set_stream", "empty_cache", "init", "_lazy_init", "manual_seed",
-            "manual_seed_all", "seed", "seed_all", "ipc_collect", "reset_peak_memory_stats",
-            "reset_max_memory_allocated", "set_rng_state", "set_rng_state_all",
-        ), nothing),
-        **dict.fromkeys((
-            "memory_allocated", "max_memory_allocated", "memory_reserved", "max_memory_reserved", "current_device",
-        ), always(0)),
+        **each("is_available is_initialized is_bf16_supported", True),
+        **each(
+            "synchronize set_device set_stream empty_cache init _lazy_init manual_seed manual_seed_all seed seed_all "
+            "ipc_collect reset_peak_memory_stats reset_max_memory_allocated set_rng_state set_rng_state_all", None,
+        ),
+        **each("memory_allocated max_memory_allocated memory_reserved max_memory_reserved current_device", 0),
         "_is_in_bad_fork": always(False),
         "is_current_stream_capturing": always(False),
         "device_count": always(1),
@@ -72,8 +70,8 @@ def answers(arch: Arch) -> Mapping[str, Any]:
         "get_rng_state": lambda device=None: torch.get_rng_state(),
         "get_rng_state_all": lambda: [torch.get_rng_state()],
         "initial_seed": torch.initial_seed,
-        **dict.fromkeys(("current_stream", "default_stream"), always(stream)),
-        **dict.fromkeys(("device", "device_of", "_DeviceGuard", "stream", "StreamContext"), Context),
+        **each("current_stream default_stream", stream),
+        **{x: type(x, (Context,), {}) for x in ("device", "device_of", "_DeviceGuard", "stream", "StreamContext")},
         "Stream": Stream,
         "ExternalStream": lambda pointer, device=None: Stream(device),
         "Event": Event,

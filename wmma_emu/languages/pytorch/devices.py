@@ -25,12 +25,21 @@ _ANSWERS: dict[str, Callable[..., Any]] = {"get_device": lambda tensor: 0, "reco
 """Methods of tensors that ask for the device or its streams."""
 
 
+KEEPS_DEVICES = "wmma_emu_keeps_devices"
+"""An attribute of a mode of fake tensors, which have no memory, in which the device "cuda" is kept."""
+
+
 def host_mode() -> Any:
     """Return a mode of PyTorch in which ``device="cuda"``, ``x.cuda()`` and ``x.to("cuda")`` mean the host's memory."""
+    import torch
     from torch.overrides import TorchFunctionMode
+
+    fake = torch._C._TorchDispatchModeKey.FAKE
 
     class HostMode(TorchFunctionMode):  # type: ignore[misc]
         def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            if getattr(torch._C._get_dispatch_mode(fake), KEEPS_DEVICES, False):
+                return function(*args, **(kwargs or {}))
             name, named = getattr(function, "__name__", ""), dict(kwargs or {})
             if name in _UNCHANGED and args:
                 return args[0]

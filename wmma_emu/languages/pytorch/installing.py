@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: MIT
 """Install the answers about CUDA in PyTorch, and remove them."""
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
+from contextlib import ExitStack
 from typing import Any
 
 from wmma_emu.languages.pytorch.answers import answers, ranges
 from wmma_emu.languages.pytorch.devices import host_generator, host_mode, on_the_host
+from wmma_emu.languages.replacing import replaced
 from wmma_emu.languages.session import Session
 
 _ENGINE = "_engine_run_backward"
@@ -28,13 +29,13 @@ def install(session: Session) -> Callable[[], None]:
     set_default = torch.set_default_device
     is_cuda = property(lambda tensor: tensor.device.type in ("cpu", "cuda"))
     stack = ExitStack()
-    stack.enter_context(_replaced(torch.cuda, answers(session.arch)))
-    stack.enter_context(_replaced(torch.cuda.nvtx, ranges()))
-    stack.enter_context(_replaced(torch.Tensor, {"is_cuda": is_cuda}))
-    stack.enter_context(_replaced(torch, {"set_default_device": default_device, "Generator": host_generator()}))
+    stack.enter_context(replaced(torch.cuda, answers(session.arch)))
+    stack.enter_context(replaced(torch.cuda.nvtx, ranges()))
+    stack.enter_context(replaced(torch.Tensor, {"is_cuda": is_cuda}))
+    stack.enter_context(replaced(torch, {"set_default_device": default_device, "Generator": host_generator()}))
     mode = host_mode()
     # A function that a mode intercepts runs without it, and ``x.backward()`` is one: the engine runs with the mode.
-    stack.enter_context(_replaced(torch.autograd, {_ENGINE: _within(mode, getattr(torch.autograd, _ENGINE))}))
+    stack.enter_context(replaced(torch.autograd, {_ENGINE: _within(mode, getattr(torch.autograd, _ENGINE))}))
     stack.enter_context(mode)
     return stack.close
 
@@ -45,19 +46,3 @@ def _within(mode: Any, function: Callable[..., Any]) -> Callable[..., Any]:
             return function(*arguments, **named)
 
     return run
-
-
-@contextmanager
-def _replaced(owner: Any, attributes: Mapping[str, Any]) -> Iterator[None]:
-    """Set attributes of a module or a class; those that were inherited, or did not exist, are deleted at the end."""
-    before = {name: vars(owner)[name] for name in attributes if name in vars(owner)}
-    for name, value in attributes.items():
-        setattr(owner, name, value)
-    try:
-        yield
-    finally:
-        for name in attributes:
-            if name in before:
-                setattr(owner, name, before[name])
-            else:
-                delattr(owner, name)
