@@ -17,7 +17,7 @@ from wmma_emu.ptx.launch.calls import echo, errors_at_the_caller, level_of_the_c
 from wmma_emu.ptx.launch.explaining import explain_sighting
 from wmma_emu.ptx.launch.launch_tickets import HostRange, LaunchTicket, host_ranges
 from wmma_emu.ptx.launch.memory_of_arrays import memory_of
-from wmma_emu.ptx.launch.options import Launched, LaunchOptions, is_time_limit
+from wmma_emu.ptx.launch.options import Launched, Launching, LaunchOptions, is_time_limit
 from wmma_emu.ptx.launch.reachable import Reachable
 from wmma_emu.ptx.launch.replay import Replay, kept_for_replay
 from wmma_emu.ptx.launch.report import Report, summary_of
@@ -62,7 +62,7 @@ class Launch(Runner):
         **options
             Options of `LaunchOptions`: ``findings``, ``schedule``, ``schedules``, ``max_steps``, ``max_seconds``,
             ``max_bytes``, ``checks``, ``silence``, ``fill``, ``baseline``, ``cooperative``, ``keep_bytes``,
-            ``addresses``, ``reachable``, ``echo``, ``watch``, ``objects``.
+            ``addresses``, ``reachable``, ``echo``, ``watch``, ``observe``, ``objects``.
 
         Raises
         ------
@@ -104,7 +104,10 @@ class Launch(Runner):
         ticket = LaunchTicket(kernel.called, _host_ranges(values, chosen.reached, module.variables))
         with ticket.lock:
             ticket.wait()
+            finish = chosen.observe and chosen.observe(Launching(self, (*given.values,), bool(chosen.cooperative)))
             report = self._run_all(given, chosen, actions, spent)
+            if finish:
+                finish(report)
         if warned := actions.findings_with("warn", report.findings):
             said = summary_of(replace(report, findings=warned))
             warnings.warn(KernelFindingsWarning(said, [x.title for x in warned]), stacklevel=level_of_the_caller())

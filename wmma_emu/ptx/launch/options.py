@@ -14,6 +14,7 @@ from wmma_emu.instructions.launches import Dim3
 from wmma_emu.ptx.fills import require_fill
 from wmma_emu.ptx.findings import CHECKS
 from wmma_emu.ptx.launch.actions import FINDINGS, Actions, rules_of
+from wmma_emu.ptx.launch.arguments import Argument
 from wmma_emu.ptx.launch.reachable import Reachable, reachable_arrays
 from wmma_emu.ptx.launch.report import Report
 from wmma_emu.ptx.launch.silences import Silence, silences_of
@@ -25,7 +26,7 @@ from wmma_emu.ptx.textures.objects import Surface, Texture, TextureObject
 from wmma_emu.spellings import as_spelled
 from wmma_emu.suggestions import did_you_mean
 
-__all__ = ["FINDINGS", "LaunchOptions", "Launched", "unknown_options"]
+__all__ = ["FINDINGS", "LaunchOptions", "Launched", "Launching", "unknown_options"]
 
 _Findings: TypeAlias = str | Mapping[str, str] | Sequence[str]
 
@@ -70,6 +71,26 @@ class Launched(NamedTuple):
     report: Report
     failing: tuple[Finding, ...]
     warned: tuple[Finding, ...]
+
+
+class Launching(NamedTuple):
+    """A launch before it runs.
+
+    Attributes
+    ----------
+    launch : Launch
+        The kernel, its grid and its block.
+    arguments : tuple of Argument
+        The values of the kernel's parameters, each with its ``parameter``, its name in messages, ``label``, and its
+        ``value``: bytes, or an array, `raw` bytes, a `Struct` or a texture. The arrays are the memory that the launch
+        reads and updates.
+    cooperative : bool
+        Whether all blocks run at the same time and may wait for each other.
+    """
+
+    launch: ConfiguredKernel
+    arguments: tuple[Argument, ...]
+    cooperative: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +149,9 @@ class LaunchOptions:
         Whether to write the kernel's output to standard output, ``sys.stdout``, too, with control characters escaped.
     watch : function, optional
         A function that is called with each finished launch, a `Launched`, before its findings raise or warn.
+    observe : function, optional
+        A function that is called with each launch before it runs, a `Launching`. It may return a function, which is
+        called with the report when the arrays are updated.
     objects : collection of Texture or Surface
         Textures and surfaces whose handles (``texture.handle``) the kernel finds in memory. Those among the arguments
         need not be named.
@@ -158,6 +182,7 @@ class LaunchOptions:
     reachable: "Collection[Any] | Mapping[str, Any]" = ()
     echo: bool = False
     watch: Callable[[Launched], object] | None = None
+    observe: Callable[[Launching], Callable[[Report], object] | None] | None = None
     objects: Collection[TextureObject] = ()
 
     def __post_init__(self) -> None:
@@ -169,6 +194,8 @@ class LaunchOptions:
             raise OptionError(f"cooperative={shorten(self.cooperative)} is neither True nor False")
         if self.watch is not None and not callable(self.watch):
             raise OptionError(f"watch={shorten(self.watch)} is not a function; it is called with a Launched")
+        if self.observe is not None and not callable(self.observe):
+            raise OptionError(f"observe={shorten(self.observe)} is not a function; it is called with a Launching")
         object.__setattr__(self, "checks", _checks_of(self.checks))
         object.__setattr__(self, "objects", _objects_of(self.objects))
         object.__setattr__(self, "silence", silences_of(self.silence))

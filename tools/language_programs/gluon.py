@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: MIT
+"""Cases of Gluon's tutorials that use no tensor map; their functions get small sizes."""
+
+from typing import Any
+
+from tools.language_programs.case import cases_of
+from tools.language_programs.checkouts import beginning_of
+from tools.language_programs.tensors import drawn, far
+from tools.language_programs.tutorials import TUTORIALS
+
+GLUON = TUTORIALS._replace(name="gluon")
+
+case = cases_of(GLUON)
+_FOLDER = "python/tutorials/gluon"
+
+
+def tutorial(name: str) -> Any:
+    return beginning_of(GLUON.folder / _FOLDER / f"{name}.py", ('if __name__ == "__main__":',), f"gluon_{name[:2]}")
+
+
+@case(f"{_FOLDER}/01-intro.py: copy_scalar_kernel memcpy_kernel memcpy_kernel_autotune")
+def gluon_01_intro() -> float:
+    import torch
+
+    module, x = tutorial("01-intro"), drawn(500)
+    outs = [torch.empty_like(x) for _ in range(2)]
+    one = torch.empty(1)
+    module.copy_scalar(x[:1], one)
+    module.memcpy(x, outs[0], 64)
+    module.memcpy_autotune(x, outs[1])
+    return far((one, x[:1]), *((y, x) for y in outs))
+
+
+@case(f"{_FOLDER}/02-layouts.py: memcpy_1d_kernel memcpy_2d_kernel memcpy_2d_inout_kernel")
+def gluon_02_layouts() -> float:
+    import torch
+    from triton.experimental.gluon import language as gl
+
+    module, x, y = tutorial("02-layouts"), drawn(1000), drawn(100, 70)
+    out, two, turned = torch.empty_like(x), torch.empty_like(y), torch.empty(70, 100).T
+    module.memcpy_1d_impl(x, out, 256, gl.BlockedLayout([1], [32], [4], [0]), 4)
+    module.memcpy_2d_impl(y, two, 32, 64, gl.BlockedLayout([1, 1], [1, 32], [1, 4], [1, 0]), 4)
+    module.memcpy_2d_inout(y, turned)
+    return far((out, x), (two, y), (turned, y))
+
+
+@case(
+    f"{_FOLDER}/03-async-copy.py: memcpy_1d_cpasync_kernel elementwise_add_kernel elementwise_add_cpasync_kernel "
+    "elementwise_add_pipelined_kernel"
+)
+def gluon_03_async_copy() -> float:
+    import torch
+    from triton.experimental.gluon import language as gl
+
+    module, x = tutorial("03-async-copy"), drawn(1000)
+    out, a, b = torch.empty_like(x), drawn(70, 200), drawn(70, 200)
+    sums = [torch.empty_like(a) for _ in range(3)]
+    layout = gl.SwizzledSharedLayout(vec=1, per_phase=1, max_phase=1, order=[1, 0])
+    module.memcpy_1d_cpasync(x, out, 256)
+    module.elementwise_add(a, b, sums[0], 32, 32)
+    module.elementwise_add_cpasync(a, b, sums[1], layout, 32, 32)
+    module.elementwise_add_pipelined(a, b, sums[2], 32, 32, 2)
+    return far((out, x), *((y, a + b) for y in sums))

@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: MIT
+"""The modules with cases, one for each project."""
+
+from tools.language_programs import gluon, liger, tutorials
+
+__all__ = ["PROJECTS"]
+
+PROJECTS = (tutorials.TUTORIALS, gluon.GLUON, liger.LIGER)
+"""The projects in the order of the tables."""

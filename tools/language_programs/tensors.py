@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: MIT
+"""Tensors that cases draw, and their distances from what PyTorch computes."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+__all__ = ["drawn", "far", "with_gradients"]
+
+
+def drawn(*shape: int) -> Any:
+    """Draw a tensor of float32 normal numbers on the device "cuda"."""
+    import torch
+
+    return torch.randn(*shape, device="cuda")
+
+
+def far(*pairs: tuple[Any, Any]) -> float:
+    """Return the largest distance between the two tensors of a pair; NaN where one of them has none."""
+    return max(float((a.double() - b.double()).abs().max()) for a, b in pairs)
+
+
+def with_gradients(ours: Callable[..., Any], theirs: Callable[..., Any], *inputs: Any) -> float:
+    """Return the largest distance between the results and the gradients of two functions.
+
+    A function returns a tensor, or several.
+    """
+    import torch
+
+    copies = [[x.clone().requires_grad_() for x in inputs] for _ in range(2)]
+    found, expected = _several(ours(*copies[0])), _several(theirs(*copies[1]))
+    gradients = [torch.randn_like(x) for x in expected]
+    for result in (found, expected):
+        given = [x.to(y.dtype).clone() for x, y in zip(gradients, result, strict=True)]
+        torch.autograd.backward(result, given)
+    results = [(a.detach(), b.detach()) for a, b in zip(found, expected, strict=True)]
+    return far(*results, *((a.grad, b.grad) for a, b in zip(*copies, strict=True)))
+
+
+def _several(result: Any) -> list[Any]:
+    return list(result) if isinstance(result, Iterable) and not hasattr(result, "dtype") else [result]
