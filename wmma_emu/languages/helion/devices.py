@@ -12,7 +12,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-from wmma_emu.languages.pytorch.devices import KEEPS_DEVICES
+from wmma_emu.languages.pytorch.devices import CALLED_BY
 from wmma_emu.languages.replacing import replaced
 
 
@@ -41,7 +41,7 @@ def install_device() -> Callable[[], None]:
         return made
 
     def enter(environment: Any) -> Any:
-        setattr(environment.fake_mode, KEEPS_DEVICES, True)
+        setattr(environment.fake_mode, CALLED_BY, _call)
         return begin(environment)
 
     find, count = kernel._find_device, helion.runtime.get_num_sm
@@ -55,6 +55,24 @@ def install_device() -> Callable[[], None]:
     stack.enter_context(replaced(Backend, {"normalize_input_fake_tensor": on_the_chip}))
     stack.enter_context(replaced(CompileEnvironment, {"__enter__": enter}))
     return stack.close
+
+
+def _call(function: Any, *arguments: Any, **named: Any) -> Any:
+    """Call a function of PyTorch; a PyTorch for the CPU cannot index a tensor of another device, not even a fake one."""
+    import torch
+    from torch._subclasses.fake_tensor import FakeTensor
+
+    tensor = arguments[0] if function in (torch.Tensor.__getitem__, torch.Tensor.__setitem__) else None
+    if not isinstance(tensor, FakeTensor):
+        return function(*arguments, **named)
+    device, tensor.fake_device = tensor.fake_device, torch.device("cpu")
+    try:
+        made = function(*arguments, **named)
+    finally:
+        tensor.fake_device = device
+    if isinstance(made, FakeTensor):
+        made.fake_device = device
+    return made
 
 
 def _forget(module: ModuleType) -> None:

@@ -25,8 +25,9 @@ _ANSWERS: dict[str, Callable[..., Any]] = {"get_device": lambda tensor: 0, "reco
 """Methods of tensors that ask for the device or its streams."""
 
 
-KEEPS_DEVICES = "wmma_emu_keeps_devices"
-"""An attribute of a mode of fake tensors, which have no memory, in which the device "cuda" is kept."""
+CALLED_BY = "wmma_emu_called_by"
+"""An attribute of a mode of fake tensors, which have no memory: the function that calls PyTorch's functions in it, with
+the devices that they are given."""
 
 
 def host_mode() -> Any:
@@ -38,8 +39,9 @@ def host_mode() -> Any:
 
     class HostMode(TorchFunctionMode):  # type: ignore[misc]
         def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-            if getattr(torch._C._get_dispatch_mode(fake), KEEPS_DEVICES, False):
-                return function(*args, **(kwargs or {}))
+            call = getattr(torch._C._get_dispatch_mode(fake), CALLED_BY, None)
+            if call is not None:
+                return call(function, *args, **(kwargs or {}))
             name, named = getattr(function, "__name__", ""), dict(kwargs or {})
             if name in _UNCHANGED and args:
                 return args[0]

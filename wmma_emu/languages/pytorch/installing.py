@@ -7,6 +7,7 @@ from typing import Any
 
 from wmma_emu.languages.pytorch.answers import answers, ranges
 from wmma_emu.languages.pytorch.devices import host_generator, host_mode, on_the_host
+from wmma_emu.languages.pytorch.operators import HostOperators
 from wmma_emu.languages.replacing import replaced
 from wmma_emu.languages.session import Session
 
@@ -36,6 +37,9 @@ def install(session: Session) -> Callable[[], None]:
     mode = host_mode()
     # A function that a mode intercepts runs without it, and ``x.backward()`` is one: the engine runs with the mode.
     stack.enter_context(replaced(torch.autograd, {_ENGINE: _within(mode, getattr(torch.autograd, _ENGINE))}))
+    operators = HostOperators(mode)
+    operators.install()
+    stack.callback(operators.uninstall)
     stack.enter_context(mode)
     return stack.close
 
