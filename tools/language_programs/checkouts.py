@@ -5,12 +5,14 @@ import importlib
 import importlib.util
 import sys
 from collections.abc import Sequence
+from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+from unittest import mock
 
-__all__ = ["bare_package", "beginning_of"]
+__all__ = ["absent", "bare_package", "beginning_of", "given"]
 
 
 def bare_package(name: str, folder: Path, **contents: Any) -> None:
@@ -28,6 +30,39 @@ def bare_package(name: str, folder: Path, **contents: Any) -> None:
             if i:
                 setattr(sys.modules[".".join(parts[:i])], parts[i], module)
     vars(sys.modules[name]).update(contents)
+
+
+def given(name: str, **contents: Any) -> None:
+    """Make a module with some contents, instead of one with many dependencies."""
+    if name not in sys.modules:
+        sys.modules[name] = module = ModuleType(name)
+        vars(module).update(contents)
+        around, _, last = name.rpartition(".")
+        if around in sys.modules:
+            setattr(sys.modules[around], last, module)
+
+
+def absent(*names: str) -> None:
+    """Let modules that host code imports, but these kernels do not need, be mocks, as all of their attributes are."""
+    if not any(isinstance(x, _Absent) and x.names == names for x in sys.meta_path):
+        sys.meta_path.insert(0, _Absent(names))
+
+
+class _Absent(MetaPathFinder, Loader):
+    def __init__(self, names: Sequence[str]) -> None:
+        self.names = names
+
+    def find_spec(self, name: str, path: Any, target: Any = None) -> ModuleSpec | None:
+        known = any(name == x or name.startswith(f"{x}.") for x in self.names)
+        return ModuleSpec(name, self, is_package=True) if known else None
+
+    def create_module(self, spec: ModuleSpec) -> Any:
+        module = mock.MagicMock(name=spec.name)
+        module.__path__, module.__spec__, module.__name__, module.__file__ = [], spec, spec.name, spec.name
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        pass
 
 
 def beginning_of(path: Path, ends: Sequence[str], name: str = "") -> ModuleType:

@@ -6,9 +6,9 @@ from typing import Any
 from tools.language_programs.case import cases_of
 from tools.language_programs.checkouts import beginning_of
 from tools.language_programs.tensors import drawn, far
-from tools.language_programs.tutorials import TUTORIALS
+from tools.language_programs.tutorials import FORK
 
-GLUON = TUTORIALS._replace(name="gluon")
+GLUON = FORK._replace(name="gluon")
 
 case = cases_of(GLUON)
 _FOLDER = "python/tutorials/gluon"

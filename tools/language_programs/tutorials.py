@@ -11,7 +11,11 @@ from tools.language_programs.tensors import drawn, far, with_gradients
 TUTORIALS = Project("tutorials", "triton-lang/Triton-to-tile-IR", "50ec1da08373023d0aa8469725c6b59dbd2da16e", "MIT")
 """A fork of Triton, because a checkout of Triton itself is large; the kernels of the tutorials are the same."""
 
+FORK = Project("fork", "facebookexperimental/triton", "db4666f22c1f8b206584c3f06e3b4a0ff035989e", "MIT")
+"""Another fork, with more tutorials, and with those of Gluon as Triton 3.9 has it."""
+
 case = cases_of(TUTORIALS)
+fork_case = cases_of(FORK)
 _FOLDER = "python/tutorials"
 _ENDS = ("torch.manual_seed(0)", "@triton.testing.perf_report", 'if __name__ == "__main__"')
 
@@ -127,3 +131,15 @@ def tutorial_09_persistent_matmul_with_descriptors() -> float:
 def tutorial_11_programmatic_dependent_launch() -> float:
     x, y = drawn(1500), drawn(1500)
     return far((tutorial("11-programmatic-dependent-launch").add(x, y, True), x + y))
+
+
+@fork_case(
+    f"{_FOLDER}/12-split-k-matmul.py: _stock_triton_kernel _skinny_atomic_kernel _twopass_compute_kernel "
+    "_twopass_reduce_kernel"
+)
+def fork_12_split_k_matmul() -> float:
+    module = beginning_of(FORK.folder / _FOLDER / "12-split-k-matmul.py", ('if __name__ == "__main__":',))
+    a, b = drawn(16, 512).half() / 4, drawn(512, 32).half() / 4
+    exact = a.double() @ b.double()
+    functions = module.stock_triton_matmul, module.skinny_atomic_matmul, module.skinny_twopass_matmul
+    return far(*((f(a, b), exact) for f in functions))
