@@ -11,6 +11,10 @@ from wmma_emu.instructions.residency import residency_of
 from wmma_emu.languages.pytorch.streams import Context, Event, Stream
 
 
+CUDA_VERSION = "13.0"
+"""The answer of ``torch.version.cuda`` if PyTorch was built without CUDA: the version of the manuals used here."""
+
+
 def name_of(arch: Arch) -> str:
     """Return the name of the device, after the product of whose data sheet the properties are.
 
