@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Cases of SGLang's Triton kernels, of the release's files.
 
-``sglang/__init__.py`` and the wrapper of DeepGEMM are left out, because they need servers' libraries and compiled code. The
-other files need orjson, pybase64, requests, pillow, starlette and msgspec.
+``sglang/__init__.py``, the wrapper of DeepGEMM and ``dp_attention`` are left out, because they need libraries of servers
+and compiled code. The other files need orjson, pybase64, requests, pillow, starlette and msgspec.
 """
 
 import importlib
@@ -124,7 +124,6 @@ def sglang_fp8_quantisation() -> float:
 
     module, x = ops("quantization.fp8_kernel"), drawn(12, 256).bfloat16()
     scales = x.float().reshape(12, 2, 128).abs().amax(-1) / 448
-    expected = (x.float() / scales.repeat_interleave(128, 1)).clamp(-448, 448).to(torch.float8_e4m3fn)
     raw = module._per_token_group_quant_8bit_raw
     rows, columns = raw(x, 128), raw(x, 128, column_major_scales=True)
     scale = torch.tensor([0.01], device="cuda")
@@ -134,8 +133,8 @@ def sglang_fp8_quantisation() -> float:
     whole, factor = module.per_tensor_quant_mla_fp8(three, largest)
     all_of_it = three.float().abs().max() / 448
     return far(
-        *((a.double(), b) for found in (rows, columns) for a, b in zip(found, (expected, scales), strict=True)),
-        (static, once), (factor, all_of_it), (whole, (three.float() / all_of_it).to(torch.float8_e4m3fn)),
+        *((data.double() * found.repeat_interleave(128, 1), x) for data, found in (rows, columns)),
+        (rows[1], scales), (columns[1], scales), (static, once), (factor, all_of_it), (whole.double() * factor, three),
     )  # fmt: skip
 
 
@@ -205,7 +204,7 @@ def sglang_causal_conv1d() -> float:
 def sglang_lightning_attention() -> float:
     import torch
 
-    q, k, v = (half(1, 2, 300, 64) / 4 for _ in range(3))
+    q, k, v = (drawn(1, 2, 300, 64) / 4 for _ in range(3))
     slopes = torch.tensor([0.1, 0.3], device="cuda")
     found, state = ops("attention.linear.lightning_attn").lightning_attention(q, k, v, slopes)
     ages = torch.arange(300)[:, None] - torch.arange(300)
@@ -266,6 +265,7 @@ def sglang_batch_invariant_operators() -> float:
 
 @case(f"{_OPS}/moe/router.py: fused_moe_router_cudacore_kernel fused_moe_router_tensorcore_kernel")
 def sglang_moe_router() -> float:
+    bare_package("sglang.srt.layers.dp_attention", SGLANG.folder / "python", is_dp_attention_enabled=lambda: False)
     module, x, w, pairs = ops("moe.router"), drawn(20, 128).bfloat16(), drawn(8, 128).bfloat16(), []
     logits = 30 * ((x.double() @ w.double().T) / 30).tanh()
     largest, places = logits.topk(2)
@@ -308,12 +308,12 @@ def sglang_gates() -> float:
     import torch
 
     module, x, y, gate = ops("elementwise.elementwise"), drawn(9, 128), drawn(9, 128), drawn(9, 1)
-    both, w, total = drawn(9, 256), drawn(1, 128), drawn(9, 128)
+    both, w, total = drawn(9, 256), drawn(128), drawn(9, 128)
     found = total.clone()
     module.fused_gate_sigmoid_mul_add(x, w, y, found)
     gelu = torch.nn.functional.gelu(both[:, :128]) * both[:, 128:]
     return far(
         (ops("activation.gelu_and_mul_triton").gelu_and_mul_triton(both)[0], gelu),
         (module.fused_sigmoid_mul(x, y), x * y.sigmoid()), (module.sigmoid_gate_mul_broadcast(x, gate), x * gate.sigmoid()),
-        (found, total + (x @ w.T).sigmoid() * y),
+        (found, total + (x @ w).sigmoid()[:, None] * y),
     )  # fmt: skip

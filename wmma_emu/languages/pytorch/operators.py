@@ -74,7 +74,7 @@ class HostOperators:
     def _twin_of(self, library: Any) -> Any:
         """Return the library for the CPU of a library, or of a namespace with operators that are registered already."""
         twins, key = (self._earlier, library) if isinstance(library, str) else (vars(library), _TWIN)
-        if key not in twins:
+        if key not in twins or twins[key].m is None:  # that of an earlier emulation
             twins[key] = self._class(getattr(library, "ns", library), "IMPL", "CPU")
             self._twins.add(twins[key])
         return twins[key]
