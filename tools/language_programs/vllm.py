@@ -10,6 +10,7 @@ from types import ModuleType
 from typing import Any
 
 from tools.language_programs.case import Project, cases_of
+from tools.language_programs.checkouts import bare_package
 from tools.language_programs.sglang import attention, half, int32
 from tools.language_programs.tensors import drawn, far
 
@@ -122,6 +123,7 @@ def vllm_reshape_and_cache() -> float:
     keys, values, slots = half(4, 16, 2, 64), half(4, 16, 2, 64), torch.randperm(64)[:20]
     expected = [x.clone().flatten(0, 1).index_copy(0, slots, y).reshape(x.shape) for x, y in ((keys, k), (values, v))]
     module = vllm("v1.attention.ops.triton_reshape_and_cache_flash")
+    bare_package("vllm.config", VLLM.folder)  # the rest of it imports the server
     module.triton_reshape_and_cache_flash(k, v, keys, values, slots, "auto", one, one)
     return far(*zip((keys, values), expected, strict=True))
 
@@ -186,6 +188,9 @@ def vllm_scaled_mm() -> float:
     return far((found, (a.double() @ b.double().T) * rows * columns.T + bias))
 
 
+_SHARED_MEMORY = "get_max_shared_memory_per_block_device_attribute"
+"""A function of vLLM's compiled code."""
+
 _INVARIANT = "vllm/model_executor/determinism/batch_invariant.py"
 
 
@@ -194,6 +199,10 @@ def vllm_batch_invariant_operators() -> float:
     import torch
 
     module = vllm("model_executor.determinism.batch_invariant")
+    utilities = torch.library.Library("_C_cuda_utils", "FRAGMENT")
+    utilities.define(f"{_SHARED_MEMORY}(int device) -> int")
+    bytes_of_a_block = torch.cuda.get_device_properties(0).shared_memory_per_block_optin
+    utilities.impl(_SHARED_MEMORY, lambda device: bytes_of_a_block, "CompositeExplicitAutograd")
     a, b, x, w = half(70, 96), half(96, 50), drawn(9, 300), drawn(300)
     left, right = half(3, 40, 32), half(3, 32, 24)
     return far(
@@ -213,7 +222,7 @@ def vllm_gelu_and_mul_sparse() -> float:
     gate, up = x[:, :256].double(), x[:, 256:].double()
     cut = gate.mean(1, keepdim=True) + 0.5 * gate.std(1, keepdim=True, unbiased=False)
     expected = torch.nn.functional.gelu((gate - cut).relu(), approximate="tanh") * up
-    return far((vllm("kernels.triton.activation").gelu_and_mul_sparse_triton(x, 0.5, "tanh"), expected))
+    return far((vllm("kernels.triton.activation")._gelu_and_mul_sparse_triton_op(x, 0.5), expected))
 
 
 @case(f"{_LAYERS}/mamba/ops/layernorm_gated.py: _layer_norm_fwd_1pass_kernel")
