@@ -16,50 +16,49 @@ that it is a structure, as whatever has an address and more than 8 bytes is anyw
 An argument with ``"object": ["texture", "x", {"filter": "linear"}]`` is a texture or a surface of an array.
 ``"variables"`` says which arrays ``__device__`` and ``__constant__`` variables of the text begin with, by their names.
 
-A launch is recorded twice. Arrays that it changed are stored, and those whose bits are not the same both times
-are named. A kernel that faults takes its process with it, so every module is recorded in a separate process.
+A module may be compressed, ``*.ptx.gz``. ``"after"`` has the hashes of the arrays after the launch, as the program that
+made the bundle saw them on an emulated chip; ``emulate`` compares them.
 """
 
 import argparse
-import ctypes
-import json
-import subprocess
+import hashlib
 import sys
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
-from ctypes import byref, c_void_p
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tools.cuda_driver import driver_version
-from tools.cuda_textures import TextureDevice
+from tools.bundle_launcher import (
+    bits_of,
+    bundles_in,
+    image_of,
+    made_object,
+    modules_of,
+    name_of,
+    read_bundle,
+    record,
+)  # fmt: skip
 from wmma_emu.errors import WmmaEmuError
-from wmma_emu.ptx import Module, Report, Struct, Surface, Texture, raw, surface, texture
+from wmma_emu.ptx import Module, Report, Struct, raw
 from wmma_emu.ptx.program.special import reads_grid_workspace
 
 Array = NDArray[Any]
 
-_SECONDS = 60
 _SHOWN = 3
 
 
 def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("action", choices=["record", "record-one", "compare", "emulate"])
+    parser.add_argument("action", choices=["record", "compare", "emulate"])
     parser.add_argument("bundles", type=Path, help="a folder of bundles, at any depth, or one of them")
     parser.add_argument("out", type=Path, nargs="?", help="where recordings are written, or read")
-    parser.add_argument("--module", default="", help="record this module of the bundle alone")
     parser.add_argument("--only", default="", help="bundles whose path holds this")
     parser.add_argument("--workers", type=int, default=8, help="processes that record at a time (default: %(default)s)")
     given = parser.parse_args(argv)
-    if given.action == "record-one":
-        return _record_one(given.bundles, given.module, given.out)
-    found = [x for x in _bundles(given.bundles) if given.only in str(x)]
+    found = [x for x in bundles_in(given.bundles) if given.only in str(x)]
     if not found:
         parser.error(f"{given.bundles} holds no bundle, a folder with a launch.json, whose path has {given.only!r}")
     if given.action == "emulate":
@@ -67,128 +66,19 @@ def main(argv: list[str] | None = None) -> int:
     if given.out is None:
         parser.error(f"{given.action} needs OUT, the folder of recordings")
     if given.action == "record":
-        return _record(given.bundles, found, given.out, given.workers)
-    return max([_compare_one(x, given.out / _name(given.bundles, x)) for x in found])
+        return record(given.bundles, found, given.out, given.workers)
+    return max([_compare_one(x, given.out / name_of(given.bundles, x)) for x in found])
 
 
-def _bundles(folder: Path) -> list[Path]:
-    return sorted(x.parent for x in folder.rglob("launch.json"))
+def digest(array: Array) -> str:
+    """Return the hash of the bits of an array.
 
-
-def _name(folder: Path, bundle: Path) -> str:
-    return "__".join(bundle.relative_to(folder).parts) or bundle.name
-
-
-def _read(bundle: Path) -> tuple[dict[str, Any], dict[str, Array]]:
-    with np.load(bundle / "arrays.npz", allow_pickle=False) as file:
-        return json.loads((bundle / "launch.json").read_text()), {x: file[x] for x in file.files}
-
-
-def _modules(bundle: Path) -> list[Path]:
-    return sorted(x for x in bundle.iterdir() if x.suffix in (".ptx", ".cubin"))
-
-
-def _record(root: Path, found: list[Path], out: Path, workers: int) -> int:
-    out.mkdir(parents=True, exist_ok=True)
-
-    def record(task: tuple[Path, Path]) -> str:
-        bundle, module = task
-        target = out / f"{_name(root, bundle)}--{module.name}"
-        command = [sys.executable, "-m", "tools.launch_bundles", "record-one", str(bundle), str(target)]
-        try:
-            done = subprocess.run([*command, "--module", module.name], capture_output=True, text=True, timeout=_SECONDS)
-            status = done.stdout.strip() if done.returncode == 0 else _reason(done.stderr)
-        except subprocess.TimeoutExpired:
-            status = f"stopped after {_SECONDS} s"
-        target.with_name(f"{target.name}.txt").write_text(status + "\n")
-        return f"{target.name}: {status}"
-
-    tasks = [(bundle, module) for bundle in found for module in _modules(bundle)]
-    with ThreadPoolExecutor(workers) as pool:
-        for line in pool.map(record, tasks):
-            print(line, flush=True)
-    (out / "driver.txt").write_text(driver_version() + "\n")
-    return 0
-
-
-def _reason(text: str) -> str:
-    return next((x for x in reversed(text.strip().splitlines()) if x.strip()), "failed and said nothing")
-
-
-def _record_one(bundle: Path, module: str, target: Path) -> int:
-    launch, arrays = _read(bundle)
-    launcher = BundleLauncher((bundle / module).read_bytes() + b"\0", launch)
-    one, other = launcher.launch(arrays), launcher.launch(arrays)
-    changed = [x for x in arrays if _bits(arrays[x]) != _bits(one[x]) or _bits(one[x]) != _bits(other[x])]
-    unsteady = [x for x in changed if _bits(one[x]) != _bits(other[x])]
-    with target.with_name(f"{target.name}.npz").open("wb") as file:
-        np.savez_compressed(file, **{x: one[x] for x in changed})  # type: ignore[arg-type]
-    print(f"not the same twice: {', '.join(unsteady)}" if unsteady else "recorded")
-    return 0
-
-
-class BundleLauncher:
-    """One kernel of one module on the first GPU."""
-
-    def __init__(self, image: bytes, launch: dict[str, Any]) -> None:
-        self._device, self._given = TextureDevice(), launch
-        self._module, self._function = c_void_p(), c_void_p()
-        self._device._call("cuModuleLoadData", byref(self._module), image)
-        self._device._call("cuModuleGetFunction", byref(self._function), self._module, launch["kernel"].encode())
-        self._device.allow_shared_memory(self._function, launch["shared"])
-
-    def launch(self, arrays: dict[str, Array]) -> dict[str, Array]:
-        """Launch on copies of the arrays, and return these as the kernel left them."""
-        call, given = self._device._call, self._given
-        objects = {x["object"][1]: made_object(x["object"], arrays) for x in given["arguments"] if "object" in x}
-        variables = {name: self._variable(x) for x, name in given.get("variables", {}).items()}
-        places = {name: self._device._upload(x) for name, x in arrays.items() if name not in (variables | objects)}
-        for name, place in variables.items():
-            call("cuMemcpyHtoD_v2", place, arrays[name].ctypes.data, arrays[name].nbytes)
-        after = {name: np.empty(x.shape, x.dtype) for name, x in arrays.items()}
-        with ExitStack() as stack:
-            made = {name: stack.enter_context(self._device.object(x)) for name, x in objects.items()}
-            handles = {name: handle for name, (handle, _) in made.items()}
-            values = [_packed(x, places, handles) for x in given["arguments"]]
-            pointers = (c_void_p * len(values))(*(ctypes.addressof(x) for x in values))
-            size = *given["grid"], *given["block"], given["shared"]
-            if given.get("cooperative"):
-                call("cuLaunchCooperativeKernel", self._function, *size, None, pointers)
-            else:
-                call("cuLaunchKernel", self._function, *size, None, pointers, None)
-            call("cuCtxSynchronize")
-            for name, (_, array) in made.items():
-                after[name] = self._device.texels(objects[name], array)
-        for name, place in (places | variables).items():
-            call("cuMemcpyDtoH_v2", after[name].ctypes.data, place, after[name].nbytes)
-        for place in places.values():
-            call("cuMemFree_v2", place)
-        return after
-
-    def _variable(self, name: str) -> int:
-        """Return the address of a variable of the module."""
-        place, size = ctypes.c_uint64(), ctypes.c_size_t()
-        self._device._call("cuModuleGetGlobal_v2", byref(place), byref(size), self._module, name.encode())
-        return place.value
-
-
-def made_object(described: tuple[str, str, dict[str, Any]], arrays: dict[str, Array]) -> Texture | Surface:
-    """Make the texture or the surface of an argument, on its array."""
-    kind, name, options = described
-    return texture(arrays[name], **options) if kind == "texture" else surface(arrays[name], **options)
-
-
-def _packed(argument: dict[str, Any], places: dict[str, int], handles: dict[str, int]) -> Any:
-    raw = bytearray.fromhex(argument["bytes"])
-    for offset, name, further in argument["pointers"]:
-        raw[offset : offset + 8] = (places[name] + further).to_bytes(8, "little")
-    if "object" in argument:
-        raw[:8] = handles[argument["object"][1]].to_bytes(8, "little")
-    return ctypes.create_string_buffer(bytes(raw), len(raw))
-
-
-def _bits(array: Array) -> bytes:
-    return np.ascontiguousarray(array).tobytes()
+    Examples
+    --------
+    >>> digest(np.zeros(2, np.uint8))
+    '96a296d224f285c67bee93c30f8a3091'
+    """
+    return hashlib.sha256(bits_of(array)).hexdigest()[:32]
 
 
 def _emulated(bundle: Path) -> tuple[dict[str, Array], str, list[str]]:
@@ -199,8 +89,8 @@ def _emulated(bundle: Path) -> tuple[dict[str, Array], str, list[str]]:
 
 def emulated_bundle(bundle: Path, **options: Any) -> tuple[dict[str, Array], Report]:
     """Run a bundle on the emulator with options of a launch: the arrays as the kernel leaves them, and the report."""
-    launch, arrays = _read(bundle)
-    text = next(x for x in _modules(bundle) if x.suffix == ".ptx").read_text(encoding="utf-8")
+    launch, arrays = read_bundle(bundle)
+    text = image_of(next(x for x in modules_of(bundle) if ".ptx" in x.suffixes)).decode()
     return emulated(launch, arrays, module_of(text, launch["arch"], name=bundle.name, **options))
 
 
@@ -246,13 +136,18 @@ def _emulate_one(bundle: Path) -> int:
     except WmmaEmuError as error:
         print(f"{bundle.name}: refused: {str(error).splitlines()[0]}", flush=True)
         return 1
-    before = _read(bundle)[1]
-    changed = [x for x in arrays if _bits(arrays[x]) != _bits(before[x])]
+    launch, before = read_bundle(bundle)
+    changed = [x for x in arrays if bits_of(arrays[x]) != bits_of(before[x])]
+    other = [x for x, y in launch.get("after", {}).items() if digest(arrays[x]) != y]
     seconds = time.perf_counter() - started
-    print(f"{bundle.name}: {text}, {seconds:.1f} s, {len(findings)} findings; changed: {', '.join(changed) or 'none'}")
+    print(
+        f"{bundle.name}: {text}, {seconds:.1f} s, {len(findings)} findings; changed: {', '.join(changed) or 'none'}"
+        f"{'; not as in the program: ' if other else ''}{', '.join(other)}",
+        flush=True,
+    )
     for finding in findings[:_SHOWN]:
         print(f"    {finding.splitlines()[0][:200]}")
-    return 0
+    return int(bool(other))
 
 
 def _compare_one(bundle: Path, recorded: Path) -> int:
@@ -262,9 +157,9 @@ def _compare_one(bundle: Path, recorded: Path) -> int:
     except WmmaEmuError as error:
         print(f"{recorded.name}: refused: {str(error).splitlines()[0]}", flush=True)
         return 1
-    before, worst = _read(bundle)[1], 0
-    for module in _modules(bundle):
-        path = recorded.with_name(f"{recorded.name}--{module.name}.npz")
+    before, worst = read_bundle(bundle)[1], 0
+    for module in modules_of(bundle):
+        path = recorded.withname_of(f"{recorded.name}--{module.name}.npz")
         status = path.with_suffix(".txt").read_text().strip() if path.with_suffix(".txt").exists() else "not recorded"
         if not path.exists():
             lines = [f"the GPU: {status}"]
@@ -272,7 +167,7 @@ def _compare_one(bundle: Path, recorded: Path) -> int:
             with np.load(path, allow_pickle=False) as file:
                 after = before | {x: file[x] for x in file.files}
             lines = list(_differences(arrays, after))
-            lines = lines or [f"equal ({sum(_bits(before[x]) != _bits(after[x]) for x in after)} arrays changed)"]
+            lines = lines or [f"equal ({sum(bits_of(before[x]) != bits_of(after[x]) for x in after)} arrays changed)"]
             lines += [status] if status != "recorded" else []
         equal = lines[0].startswith("equal")
         worst = max(worst, int(not equal))

@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tools.bundle_launcher import BundleLauncher
 from tools.cuda_driver import driver_version
-from tools.launch_bundles import BundleLauncher
 from tools.recordings import add_source
 from wmma_emu.ptx import Module
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""docs/how-to/run-a-triton-program.md: its programs, marked file: NAME, print what the page shows."""
+"""The pages on programs with Triton and torch.compile: programs, marked file: NAME, print what a page shows."""
 
 import os
 import re
@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs/how-to/run-a-triton-program.md").read_text(encoding="utf-8")
+NAMES = ("run-a-triton-program.md", "run-a-torch-compile-program.md")
+PAGE = "".join((ROOT / "docs/how-to" / x).read_text(encoding="utf-8") for x in NAMES)
 FILES = dict(re.findall(r"<!-- file: (\S+) -->\n```python\n(.*?)```", PAGE, re.DOTALL))
 RUNS = re.findall(r"<!-- run: (\S+) -->\n```console\n\$ wmma-emu (.*?)\n(.*?)```", PAGE, re.DOTALL)
 
@@ -24,12 +25,12 @@ def test_a_program_prints_the_lines_on_the_page(name, command, shown, tmp_path):
     (tmp_path / name).write_text(FILES[name], encoding="utf-8")
     done = subprocess.run(
         [sys.executable, "-m", "wmma_emu", *command.split()], cwd=tmp_path, capture_output=True, text=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "TRITON_CACHE_DIR": str(tmp_path)},
+        env={**os.environ, "PYTHONPATH": str(ROOT), "TRITON_CACHE_DIR": str(tmp_path), "TORCHINDUCTOR_CACHE_DIR": str(tmp_path)},
     )  # fmt: skip
     said = (done.stdout + done.stderr).splitlines()
     assert [x for x in shown.splitlines() if x not in said] == []
     assert done.returncode == ("--findings raise" in command)
 
 
-def test_the_page_has_programs_with_and_without_a_mistake():
+def test_the_pages_have_programs_with_and_without_a_mistake():
     assert [name for name, _, _ in RUNS] == list(FILES)

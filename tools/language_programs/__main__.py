@@ -4,11 +4,11 @@
     python -m tools.language_programs ROOT --arch h100 [--only NAME ...] [--bundles DIR] [--interpreter]
     python -m tools.language_programs list > tools/language_programs/fixed_list.csv
 
-ROOT is a folder with checkouts, ``owner+name``; none is part of this repository. PyTorch for CPUs is needed. Each line is
-a case: its launches, its findings by severity, the instructions whose bits are not proved, its largest distance from
-PyTorch, and its seconds with compilation and without. ``--bundles`` writes the launches for
-`tools.launch_bundles`, ``--interpreter`` also runs each case on the language's own interpreter, ``--json`` appends
-everything to a file.
+ROOT is a folder with checkouts, ``owner+name``; none is part of this repository. PyTorch for CPUs is needed. Each line
+is a case: its launches, its findings by severity, the instructions whose bits are not proved, its largest distance from
+PyTorch as a part of the largest element, and its seconds with compilation and without. ``--bundles`` writes the
+launches for `tools.launch_bundles`, ``--interpreter`` also runs each case on the language's own interpreter, ``--json``
+appends everything to a file.
 """
 
 import argparse
@@ -20,7 +20,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from tools.language_programs import projects as _  # noqa: F401 # their cases
+import tools.language_programs.projects  # noqa: F401 # which adds their cases
 from tools.language_programs.case import CASES, use_checkouts
 from tools.language_programs.fixed_list import listed
 from tools.language_programs.interpreted import Interpreted, Interpreter

@@ -2,7 +2,6 @@
 """Launches of an emulated program as bundles, which `tools.launch_bundles` records on a GPU and compares."""
 
 import gzip
-import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -12,20 +11,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tools.launch_bundles import digest
 from wmma_emu.ptx import Struct
 from wmma_emu.ptx.launch.arguments import Argument
 from wmma_emu.ptx.launch.memory_of_arrays import Raw, memory_of
 from wmma_emu.ptx.launch.options import Launching
 
-__all__ = ["BundleWriter", "Memory", "digest", "memory_of_launch"]
+__all__ = ["BundleWriter", "Memory", "memory_of_launch"]
 
 Bytes = NDArray[np.uint8]
 
 _VERSION = (9, 0)
 """The newest version of PTX that the driver of CUDA 13.0 reads. Triton writes the version of its own ptxas."""
-
-_ALIGNMENT = 256
-"""The multiple of bytes at which a driver places memory."""
 
 
 class Memory(NamedTuple):
@@ -126,17 +123,6 @@ def _argument(value: Any, place: Callable[[Any], tuple[str, int] | None]) -> dic
     return {"bytes": packed.hex(), "pointers": sorted(pointers), "struct": True}
 
 
-def digest(array: NDArray[Any]) -> str:
-    """Return the hash of the bits of an array.
-
-    Examples
-    --------
-    >>> digest(np.zeros(2, np.uint8))
-    '96a296d224f285c67bee93c30f8a3091'
-    """
-    return hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest()[:32]
-
-
 class BundleWriter:
     """Writes a bundle for each launch of a case, once for each PTX text; ``observe`` is the option of a launch.
 
@@ -150,10 +136,15 @@ class BundleWriter:
         The chip on which the launch is recorded, and which is emulated in the comparison.
     source : mapping
         What ``launch.json`` says about the origin.
+    every : bool
+        Whether launches of a text that was launched before are written too.
     """
 
-    def __init__(self, folder: Path, case: str, chip: str, source: Mapping[str, str]) -> None:
+    def __init__(
+        self, folder: Path, case: str, chip: str, source: Mapping[str, str], *, every: bool = False
+    ) -> None:  # fmt: skip
         self._folder, self._case, self._chip, self._source = folder, case, chip, dict(source)
+        self._every = every
         self._seen: set[str] = set()
         self.written: list[Path] = []
 
@@ -161,7 +152,7 @@ class BundleWriter:
         """Keep the memory before the launch, and return a function that writes the bundle after it."""
         kernel, launch = launching.launch.kernel, launching.launch
         key = digest(np.frombuffer(f"{kernel.name} {kernel.module.text}".encode(), np.uint8))
-        if key in self._seen:
+        if key in self._seen and not self._every:
             return None
         self._seen.add(key)
         before = memory_of_launch(launching.arguments)

@@ -88,7 +88,7 @@ def use_checkouts(root: Path) -> None:
 def cases_of(project: Project) -> Callable[..., Callable[[Run], Run]]:
     """Return a decorator of the cases of a project.
 
-    Its arguments are ``"FILE: KERNEL KERNEL ..."``, the kernels of a file. The name of the case is the name of the function.
+    Its arguments are ``"FILE: KERNEL KERNEL ..."``, the kernels of a file. The case is named as the function is.
 
     Examples
     --------

@@ -66,7 +66,7 @@ class _Absent(MetaPathFinder, Loader):
 
 
 def beginning_of(path: Path, ends: Sequence[str], name: str = "") -> ModuleType:
-    """Import a script up to its first line that begins with one of ``ends``, where it begins to launch or to measure."""
+    """Import a script up to its first line that begins with one of ``ends``, where it begins to launch or measure."""
     name = name or f"beginning_of_{path.stem.replace('-', '_')}"
     if name not in sys.modules:
         loader = _Beginning(name, str(path))

@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: MIT
 """Cases of flash-linear-attention, without the packages around its files, which import every layer and model.
 
-Its files import einops. The expected results are recurrences of this file: a state that decays, is corrected by what it
-predicts, and takes up a product of key and value in each step.
+Its files import einops. ``fla.ops.cp``, for several GPUs, is a mock: Triton 3.9 refuses the keys of its autotuning. The
+expected results are recurrences of this file: a state that decays, is corrected by what it predicts, and takes up a
+product of key and value in each step.
 """
 
 import importlib
+from itertools import pairwise
 from types import ModuleType
 from typing import Any
 
 from tools.language_programs.case import Project, cases_of
-from tools.language_programs.checkouts import bare_package
+from tools.language_programs.checkouts import absent, bare_package
 from tools.language_programs.tensors import drawn, far, with_gradients
 
 FLA = Project("fla", "fla-org/flash-linear-attention", "bc3b101dcb713ddc5bd8924b66754eb68b5ccf89", "MIT")
@@ -27,9 +29,10 @@ _STEPS = f"{_COMMON}/fused_recurrent.py: fused_recurrent_fwd_kernel fused_recurr
 
 def fla(name: str) -> ModuleType:
     """Import a file of the library."""
-    bare_package("fla", FLA.folder)
+    bare_package("fla", FLA.folder, __version__="0.5.2")
     for package in ("fla.ops", "fla.modules"):
         bare_package(package, FLA.folder)
+    absent("fla.ops.cp")
     return importlib.import_module(f"fla.{name}")
 
 
@@ -143,7 +146,9 @@ def fla_chunk_delta_rule() -> float:
     )  # fmt: skip
 
 
-@case(f"{_OPS}/delta_rule/fused_recurrent.py: fused_recurrent_delta_rule_fwd_kernel fused_recurrent_delta_rule_bwd_kernel")
+@case(
+    f"{_OPS}/delta_rule/fused_recurrent.py: fused_recurrent_delta_rule_fwd_kernel fused_recurrent_delta_rule_bwd_kernel"
+)
 def fla_fused_recurrent_delta_rule() -> float:
     import torch
 
@@ -399,7 +404,10 @@ def fla_parallel_attn() -> float:
     )  # fmt: skip
 
 
-@case(f"{_OPS}/attn/parallel.py: parallel_attn_fwd_kernel", f"{_OPS}/utils/cumsum.py: chunk_global_cumsum_scalar_kernel")
+@case(
+    f"{_OPS}/attn/parallel.py: parallel_attn_fwd_kernel",
+    f"{_OPS}/utils/cumsum.py: chunk_global_cumsum_scalar_kernel",
+)
 def fla_parallel_forgetting_attn() -> float:
     ours, n = fla("ops.forgetting_attn.parallel").parallel_forgetting_attn, 70
 
@@ -420,7 +428,7 @@ def fla_attn_decoding() -> float:
     ours = fla("ops.attn.decoding").attn_decoding_one_step
     q, k, v, ends = drawn(1, 2, 2, 32), drawn(1, 30, 2, 32), drawn(1, 30, 2, 32), (0, 11, 30)
     expected = []
-    for i, (start, end) in enumerate(zip(ends, ends[1:], strict=False)):
+    for i, (start, end) in enumerate(pairwise(ends)):
         weights = (torch.einsum("hd,jhd->hj", q[0, i], k[0, start:end]) * 32**-0.5).softmax(-1)
         expected.append(torch.einsum("hj,jhd->hd", weights, v[0, start:end]))
     return far((ours(q, k, v, cu_seqlens=torch.tensor(ends, dtype=torch.int32)), torch.stack(expected)[None]))

@@ -3,8 +3,8 @@
 
     TRITON_INTERPRET=1 python -m tools.language_programs.interpreted ROOT ARCH
 
-A line on standard input is the name of a case; a line on standard output, which begins with a mark, is its distance, the
-error that ended it, and the seconds of two calls. The switch is on, so that host code that asks for a GPU gets an
+A line on standard input is the name of a case; a line on standard output, which begins with a mark, is its distance,
+the error that ended it, and the seconds of two calls. The switch is on, so that host code that asks for a GPU gets an
 answer, but no kernel runs on the emulator.
 """
 
@@ -16,7 +16,7 @@ import subprocess
 import sys
 import warnings
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple, cast
 
 __all__ = ["Interpreted", "Interpreter"]
 
@@ -35,18 +35,18 @@ class Interpreted(NamedTuple):
 class Interpreter:
     """A process that runs cases on the interpreter; a case that ends it is an error, and the next starts another."""
 
-    def __init__(self, root: Path, arch: str, seconds: float = 300) -> None:
-        self._arguments, self._seconds = [str(root), arch], seconds
+    def __init__(self, root: Path, arch: str) -> None:
+        self._arguments = [str(root), arch]
         self._process: subprocess.Popen[str] | None = None
 
     def run(self, name: str) -> Interpreted:
         """Run a case."""
         process = self._process or self._start()
-        assert process.stdin is not None and process.stdout is not None  # they are pipes
+        to, answers = cast(IO[str], process.stdin), cast(IO[str], process.stdout)
         try:
-            process.stdin.write(f"{name}\n")
-            process.stdin.flush()
-            for line in process.stdout:
+            to.write(f"{name}\n")
+            to.flush()
+            for line in answers:
                 if line.startswith(_MARK):
                     return Interpreted(*json.loads(line.removeprefix(_MARK)))
         except BrokenPipeError:

@@ -177,7 +177,7 @@ def liger_poly_norm() -> float:
     return with_gradients(
         lambda x, w, b: ours(x, w, b, 1e-6, False),
         lambda x, w, b: w[0] * norm(x**3) + w[1] * norm(x**2) + w[2] * norm(x) + b,
-        drawn(6, 60), drawn(3), drawn(1),
+        drawn(6, 60), drawn(3), drawn(1)[0],
     )  # fmt: skip
 
 
@@ -415,9 +415,10 @@ def liger_mhc_streams() -> float:
 
 
 @case(
-    f"{_OPS}/fused_moe_kernels.py: _moe_router_histogram_kernel _moe_router_prefix_sum_kernel _moe_router_scatter_kernel "
-    "_fused_up_proj_swiglu_kernel _fused_down_proj_kernel _token_gather_weighted_sum_kernel _moe_bwd_down_proj_kernel "
-    "_moe_bwd_dW2_kernel _moe_bwd_dX_expanded_kernel _moe_bwd_dW1_kernel"
+    f"{_OPS}/fused_moe_kernels.py: _moe_router_histogram_kernel _moe_router_prefix_sum_kernel "
+    "_moe_router_scatter_kernel _fused_up_proj_swiglu_kernel _fused_down_proj_kernel "
+    "_token_gather_weighted_sum_kernel _moe_bwd_down_proj_kernel _moe_bwd_dW2_kernel _moe_bwd_dX_expanded_kernel "
+    "_moe_bwd_dW1_kernel"
 )
 def liger_fused_moe() -> float:
     import torch
@@ -435,11 +436,15 @@ def liger_fused_moe() -> float:
     return with_gradients(lambda x, u, d, w: ours(x, u, d, chosen, w), theirs, *inputs)
 
 
-@case(f"{_OPS}/vocab_parallel_cross_entropy.py: liger_vocab_parallel_ce_forward_kernel liger_vocab_parallel_ce_backward_kernel")
+@case(
+    f"{_OPS}/vocab_parallel_cross_entropy.py: liger_vocab_parallel_ce_forward_kernel "
+    "liger_vocab_parallel_ce_backward_kernel"
+)
 def liger_vocab_parallel_cross_entropy() -> float:
     import torch
 
-    ours, wanted = liger("vocab_parallel_cross_entropy").LigerVocabParallelCEFunction.apply, torch.randint(0, 97, (6, 1))
+    ours = liger("vocab_parallel_cross_entropy").LigerVocabParallelCEFunction.apply
+    wanted = torch.randint(0, 97, (6, 1))
     return with_gradients(
         lambda x: ours(x, wanted, None, -100, 0.0, "standard", "per_shard").sum(),
         lambda x: torch.nn.functional.cross_entropy(x[:, 0], wanted[:, 0], reduction="sum"), drawn(6, 1, 97),

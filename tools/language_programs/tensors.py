@@ -15,8 +15,18 @@ def drawn(*shape: int) -> Any:
 
 
 def far(*pairs: tuple[Any, Any]) -> float:
-    """Return the largest distance between the two tensors of a pair; NaN where one of them has none."""
-    return max(float((a.double() - b.double()).abs().max()) for a, b in pairs)
+    """Return the largest distance between two tensors of a pair, as a part of the largest element of the second.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> class Toy(np.ndarray):
+    ...     double = lambda self: self.astype(np.float64)
+    ...     abs = lambda self: np.abs(self)
+    >>> far((np.float32([1, 9]).view(Toy), np.float32([1, 8]).view(Toy)))
+    0.125
+    """
+    return max(float((a.double() - b.double()).abs().max()) / (float(b.double().abs().max()) or 1.0) for a, b in pairs)
 
 
 def with_gradients(ours: Callable[..., Any], theirs: Callable[..., Any], *inputs: Any) -> float:

@@ -2,8 +2,8 @@
 """Cases of unsloth's kernels. Its package refuses to be imported without a GPU and unsloth_zoo.
 
 The files of the kernels are imported from the checkout. What they import from around them is replaced: unsloth's
-``device_type`` and ``bnb_availability``, a class ``Version`` of unsloth_zoo, and mocks for the rest of unsloth_zoo and for
-transformers.
+``device_type`` and ``bnb_availability``, a class ``Version`` of unsloth_zoo, and mocks for the rest of unsloth_zoo and
+for transformers.
 """
 
 import importlib
@@ -25,7 +25,7 @@ def unsloth(name: str) -> ModuleType:
     from packaging.version import Version
 
     bare_package("unsloth.kernels", UNSLOTH.folder)
-    absent("unsloth_zoo", "transformers", "fbgemm_gpu", "bitsandbytes")
+    absent("unsloth_zoo", "transformers", "fbgemm_gpu")
     given("unsloth_zoo.utils", Version=Version)
     given(
         "unsloth.device_type", is_hip=lambda: False, get_device_type=lambda: "cuda", DEVICE_TYPE="cuda",

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tools.launch_bundles import _bits, _bundles, _name, _read, emulated_bundle
+from tools.bundle_launcher import bits_of, bundles_in, name_of, read_bundle
+from tools.launch_bundles import emulated_bundle
 from wmma_emu.errors import WmmaEmuError
 from wmma_emu.ptx import Finding
 
@@ -50,8 +51,8 @@ def write_findings_page(
     """
     rows = [json.loads(x) for x in results.read_text().splitlines()] if results.exists() else []
     known = {x["bundle"] for x in rows}
-    for bundle in _bundles(bundles):
-        name = _name(bundles, bundle)
+    for bundle in bundles_in(bundles):
+        name = name_of(bundles, bundle)
         if name not in known:
             rows.append({"bundle": name} | examine(bundle, seconds))
             with results.open("a", encoding="utf-8") as file:
@@ -66,14 +67,14 @@ def write_findings_page(
 
 def examine(bundle: Path, seconds: float) -> Row:
     """Launch a bundle with every fill: its findings, and the fills that change what it leaves."""
-    launch, _ = _read(bundle)
+    launch, _ = read_bundle(bundle)
     row: Row = {"source": launch["source"], "kernel": launch["kernel"], "findings": [], "differ": []}
     try:
         arrays, report = emulated_bundle(bundle, max_seconds=seconds)
         row["findings"] = [_said(x) for x in report.findings]
         for fill in FILLS:
             others, _ = emulated_bundle(bundle, max_seconds=seconds, fill=fill, checks=())
-            row["differ"] += [fill] if any(_bits(x) != _bits(others[name]) for name, x in arrays.items()) else []
+            row["differ"] += [fill] if any(bits_of(x) != bits_of(others[name]) for name, x in arrays.items()) else []
     except WmmaEmuError as error:
         row["refused"] = f"{type(error).__name__}: {str(error).splitlines()[0][:200]}"
     return row

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from tools.launch_bundles import _bits, _bundles, _emulated, _modules, _name, _read
+from tools.bundle_launcher import bits_of, bundles_in, modules_of, name_of, read_bundle
+from tools.launch_bundles import _emulated
 from wmma_emu.errors import WmmaEmuError
 
 __all__ = ["TITLE", "write_page"]
@@ -35,9 +36,9 @@ def write_page(
     """Write the page, and print the rows that are not equal."""
     why = json.loads(notes.read_text()) if notes else {}
     rows, equal, kernels = [], 0, set()
-    for bundle in _bundles(bundles):
+    for bundle in bundles_in(bundles):
         launch = json.loads((bundle / "launch.json").read_text())
-        name = _name(bundles, bundle)
+        name = name_of(bundles, bundle)
         changed, result, findings = _judged(bundle, recorded / name)
         equal += result.startswith("equal")
         if not result.startswith("equal"):
@@ -60,10 +61,10 @@ def write_page(
 
 def _judged(bundle: Path, recorded: Path) -> tuple[int, str, str]:
     """Return the number of arrays that the GPU changed, whether the emulator's are equal, and its findings."""
-    module = next(x for x in _modules(bundle) if x.suffix == ".ptx")
+    module = next(x for x in modules_of(bundle) if x.suffix == ".ptx")
     path = recorded.with_name(f"{recorded.name}--{module.name}.npz")
     status = path.with_suffix(".txt").read_text().strip() if path.with_suffix(".txt").exists() else "not recorded"
-    before = _read(bundle)[1]
+    before = read_bundle(bundle)[1]
     try:
         mine, _, findings = _emulated(bundle)
     except WmmaEmuError as error:
@@ -75,7 +76,7 @@ def _judged(bundle: Path, recorded: Path) -> tuple[int, str, str]:
         theirs = before | {x: file[x] for x in file.files}
     lines = list(_counted(mine, theirs))
     unsteady = "" if status == "recorded" else f" ({status})"
-    changed = sum(_bits(before[x]) != _bits(theirs[x]) for x in theirs)
+    changed = sum(bits_of(before[x]) != bits_of(theirs[x]) for x in theirs)
     return changed, ("; ".join(lines) or ("equal" if changed else "no array changed")) + unsteady, kinds
 
 

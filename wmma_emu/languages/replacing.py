@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Replace attributes of modules and classes for a while."""
+"""Replace attributes of a module or a class for some time."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -12,12 +12,13 @@ def replaced(owner: Any, attributes: Mapping[str, Any]) -> Iterator[None]:
 
     Examples
     --------
-    >>> import string
-    >>> with replaced(string, {"digits": "01"}):
-    ...     string.digits
-    '01'
-    >>> string.digits
-    '0123456789'
+    >>> class Chip:
+    ...     cores = 0
+    >>> with replaced(Chip, {"cores": 132, "name": "H100"}):
+    ...     Chip.cores, Chip.name
+    (132, 'H100')
+    >>> Chip.cores, hasattr(Chip, "name")
+    (0, False)
     """
     before = {name: vars(owner)[name] for name in attributes if name in vars(owner)}
     for name, value in attributes.items():

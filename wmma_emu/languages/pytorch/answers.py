@@ -36,7 +36,7 @@ def properties_of(arch: Arch) -> SimpleNamespace:
         multi_processor_count=row.multiprocessors, max_threads_per_multi_processor=row.threads,
         max_threads_per_block=1024, regs_per_multiprocessor=65536, is_integrated=False, is_multi_gpu_board=False,
         shared_memory_per_block=48 << 10, shared_memory_per_block_optin=arch.shared_kib.value << 10,
-        shared_memory_per_multiprocessor=row.shared_kib << 10, gcnArchName="",
+        shared_memory_per_multiprocessor=row.shared_kib << 10, gcnArchName=name_of(arch),
     )  # fmt: skip
 
 
@@ -54,15 +54,15 @@ def answers(arch: Arch) -> Mapping[str, Any]:
     def always(value: Any) -> Any:
         return lambda *_, **__: value
 
-    def each(names: str, value: Any) -> dict[str, Any]:
-        """Return a function of its own for each name: TorchDynamo finds its rules by the function."""
-        return {x: always(value) for x in names.split()}
+    def each(names: str, value: Any = None) -> dict[str, Any]:
+        """Answer several names with one value, each by its own function: torch.compile has a rule for each object."""
+        return {name: always(value) for name in names.split()}
 
     return {
         **each("is_available is_initialized is_bf16_supported", True),
         **each(
             "synchronize set_device set_stream empty_cache init _lazy_init seed seed_all "
-            "ipc_collect reset_peak_memory_stats reset_max_memory_allocated set_rng_state set_rng_state_all", None,
+            "ipc_collect reset_peak_memory_stats reset_max_memory_allocated set_rng_state set_rng_state_all"
         ),
         **each("memory_allocated max_memory_allocated memory_reserved max_memory_reserved current_device", 0),
         **{x: lambda seed: generator.manual_seed(seed) and None for x in ("manual_seed", "manual_seed_all")},

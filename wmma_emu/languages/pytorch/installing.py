@@ -14,6 +14,9 @@ from wmma_emu.languages.session import Session
 _ENGINE = "_engine_run_backward"
 """The function of ``torch.autograd`` that runs a backward pass."""
 
+_RAW_STREAM = "_cuda_getCurrentRawStream"
+"""The function of ``torch._C`` by which compiled host code gets the number of the current stream."""
+
 
 def install(session: Session) -> Callable[[], None]:
     """Make PyTorch answer for the emulated chip, with tensors on the CPU; return the function that undoes it.
@@ -32,6 +35,7 @@ def install(session: Session) -> Callable[[], None]:
     stack = ExitStack()
     stack.enter_context(replaced(torch.cuda, answers(session.arch)))
     stack.enter_context(replaced(torch.cuda.nvtx, ranges()))
+    stack.enter_context(replaced(torch._C, {_RAW_STREAM: lambda device: 0}))
     stack.enter_context(replaced(torch.Tensor, {"is_cuda": is_cuda}))
     stack.enter_context(replaced(torch, {"set_default_device": default_device, "Generator": host_generator()}))
     if torch.version.cuda is None:
