@@ -258,7 +258,8 @@ def helion_rope() -> float:
     module, angles = example("rope"), drawn(1, 40, 64)
     cos, sin = torch.cos(angles), torch.sin(angles)
     q, k = drawn(1, 4, 40, 64), drawn(1, 2, 40, 64)
-    return with_gradients(lambda q, k: module.rope(q, k, cos, sin), lambda q, k: module.rope_pytorch(q, k, cos, sin), q, k)
+    ours, theirs = module.rope, module.rope_pytorch
+    return with_gradients(lambda q, k: ours(q, k, cos, sin), lambda q, k: theirs(q, k, cos, sin), q, k)
 
 
 @case("examples/mamba2_chunk_scan.py: _helion_helion_mamba2_chunk_scan_kernel")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Cases of SGLang's Triton kernels, of the release's files.
 
-``sglang/__init__.py``, the wrapper of DeepGEMM and ``dp_attention`` are left out, because they need libraries of servers
-and compiled code. The other files need orjson, pybase64, requests, pillow, starlette and msgspec.
+``sglang/__init__.py``, the wrapper of DeepGEMM and ``dp_attention`` are left out, because they need libraries of
+servers and compiled code. The other files need orjson, pybase64, requests, pillow, starlette and msgspec.
 """
 
 import importlib
@@ -200,7 +200,10 @@ def sglang_causal_conv1d() -> float:
     )  # fmt: skip
 
 
-@case(f"{_OPS}/attention/linear/lightning_attn.py: _fwd_diag_kernel _fwd_kv_parallel _fwd_kv_reduce _fwd_none_diag_kernel")
+@case(
+    f"{_OPS}/attention/linear/lightning_attn.py: _fwd_diag_kernel _fwd_kv_parallel _fwd_kv_reduce "
+    "_fwd_none_diag_kernel"
+)
 def sglang_lightning_attention() -> float:
     import torch
 
@@ -294,7 +297,8 @@ def sglang_mrope() -> float:
 
     def turned(x: Any) -> Any:
         x = x.reshape(12, -1, 32)
-        return (x * chosen.cos().repeat(1, 1, 2) + torch.cat((-x[..., 16:], x[..., :16]), -1) * chosen.sin().repeat(1, 1, 2))
+        cos, sin = (y.repeat(1, 1, 2) for y in (chosen.cos(), chosen.sin()))
+        return x * cos + torch.cat((-x[..., 16:], x[..., :16]), -1) * sin
 
     return far((found[0], turned(q).reshape(12, -1)), (found[1], turned(k).reshape(12, -1)))
 
@@ -314,6 +318,7 @@ def sglang_gates() -> float:
     gelu = torch.nn.functional.gelu(both[:, :128]) * both[:, 128:]
     return far(
         (ops("activation.gelu_and_mul_triton").gelu_and_mul_triton(both)[0], gelu),
-        (module.fused_sigmoid_mul(x, y), x * y.sigmoid()), (module.sigmoid_gate_mul_broadcast(x, gate), x * gate.sigmoid()),
+        (module.fused_sigmoid_mul(x, y), x * y.sigmoid()),
+        (module.sigmoid_gate_mul_broadcast(x, gate), x * gate.sigmoid()),
         (found, total + (x @ w).sigmoid()[:, None] * y),
     )  # fmt: skip

@@ -110,9 +110,10 @@ def torchao_fp8_training_gemm() -> float:
     b, b_scales = module.triton_fp8_blockwise_weight_quant_rhs(w)
     c, c_scales = module.triton_fp8_blockwise_act_quant_rhs(w)
     exact = a.double() * blocks(a_scales, 1, 128)
+    weights, others = b.double() * blocks(b_scales, 128, 128), c.double() * blocks(c_scales, 128, 1)
     return far(
-        (module.triton_fp8_gemm_1x128_128x128(a, b, a_scales, b_scales), exact @ (b.double() * blocks(b_scales, 128, 128))),
-        (module.triton_fp8_gemm_1x128_128x1(a, c, a_scales, c_scales), exact @ (c.double() * blocks(c_scales, 128, 1))),
+        (module.triton_fp8_gemm_1x128_128x128(a, b, a_scales, b_scales), exact @ weights),
+        (module.triton_fp8_gemm_1x128_128x1(a, c, a_scales, c_scales), exact @ others),
     )
 
 

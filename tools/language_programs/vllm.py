@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Cases of vLLM's Triton kernels, of the release's files, without its compiled code.
 
-An empty module stands for ``vllm._C_stable_libtorch``, and vLLM's platform is set: it looks for NVIDIA's management library.
+An empty module stands for ``vllm._C_stable_libtorch``, and vLLM's platform is set, because vLLM looks for NVIDIA's
+library of management.
 """
 
 import importlib
@@ -59,7 +60,8 @@ def vllm_unified_attention() -> float:
     single = found(q[:2].contiguous(), int32(0, 1, 2), 1, **segments)
     for i, part in enumerate((slice(0, 20), slice(20, 30))):
         keys, values = (paged(x, table[i])[: int(lengths[i])] for x in (k, v))
-        pairs += [(out[part], attention(q[part], keys, values, True)), (single[i : i + 1], attention(q[i : i + 1], keys, values))]
+        pairs.append((out[part], attention(q[part], keys, values, True)))
+        pairs.append((single[i : i + 1], attention(q[i : i + 1], keys, values)))
     return far(*pairs)
 
 

@@ -48,8 +48,8 @@ def install_device() -> Callable[[], None]:
     normalised, begin = Backend.normalize_input_fake_tensor, CompileEnvironment.__enter__
     stack = ExitStack()
     for module in (_compat, _hardware):
-        _forget(module)
-        stack.callback(_forget, module)
+        forget(module)
+        stack.callback(forget, module)
     stack.enter_context(replaced(kernel, {"_find_device": of_arguments}))
     stack.enter_context(replaced(helion.runtime, {"get_num_sm": multiprocessors}))
     stack.enter_context(replaced(Backend, {"normalize_input_fake_tensor": on_the_chip}))
@@ -58,7 +58,7 @@ def install_device() -> Callable[[], None]:
 
 
 def _call(function: Any, *arguments: Any, **named: Any) -> Any:
-    """Call a function of PyTorch; a PyTorch for the CPU cannot index a tensor of another device, not even a fake one."""
+    """Call a function of PyTorch; one that was built for the CPU cannot index a fake tensor of another device."""
     import torch
     from torch._subclasses.fake_tensor import FakeTensor
 
@@ -75,7 +75,7 @@ def _call(function: Any, *arguments: Any, **named: Any) -> Any:
     return made
 
 
-def _forget(module: ModuleType) -> None:
+def forget(module: ModuleType) -> None:
     """Clear the caches of a module's functions, which keep what was asked about a device."""
     for function in vars(module).values():
         if isinstance(function, functools._lru_cache_wrapper):

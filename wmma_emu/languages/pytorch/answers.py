@@ -11,7 +11,6 @@ from wmma_emu.instructions.residency import residency_of
 from wmma_emu.languages.pytorch.generators import ChipGenerator
 from wmma_emu.languages.pytorch.streams import Context, Event, Stream
 
-
 CUDA_VERSION = "13.0"
 """The answer of ``torch.version.cuda`` if PyTorch was built without CUDA: the version of the manuals used here."""
 

@@ -7,7 +7,7 @@ from typing import Any
 class ChipGenerator:
     """The generator of ``torch.cuda.default_generators``: a seed and an offset, and no numbers of its own.
 
-    Its state has 16 bytes, as `CUDAGeneratorImpl.cpp` of PyTorch has it. PyTorch's own random numbers on the device "cuda"
+    Its state has 16 bytes, as in `CUDAGeneratorImpl.cpp` of PyTorch. PyTorch's own random numbers on the device "cuda"
     come from the generator of the CPU.
 
     Examples

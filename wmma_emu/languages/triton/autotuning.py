@@ -12,10 +12,8 @@ from wmma_emu.languages.session import Session
 class FirstConfiguration:
     """Replaces ``Autotuner.prune_configs``: of the configurations that it leaves, the first that fits is taken.
 
-    ``Autotuner._bench`` launches nothing.
-
     As in Triton's own tuning, a configuration that does not compile, or needs more shared memory than the chip has, is
-    passed over.
+    passed over. ``Autotuner._bench``, which tuners of other projects call for a single configuration, launches nothing.
     """
 
     def __init__(self, session: Session, tuner_class: Any) -> None:
@@ -24,7 +22,7 @@ class FirstConfiguration:
         self._caches: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
 
     def install(self) -> None:
-        """Replace the method."""
+        """Replace the methods."""
         original, session, caches = self._original, self._session, self._caches
 
         def prune_configs(tuner: Any, kwargs: dict[str, Any], *more: Any, **named: Any) -> list[Any]:
@@ -45,7 +43,7 @@ class FirstConfiguration:
         self._class._bench = lambda tuner, *arguments, **named: [1.0, 1.0, 1.0]
 
     def uninstall(self) -> None:
-        """Restore the method and the choices of before; those of the emulation were made without times."""
+        """Restore the methods and the choices of before; those of the emulation were made without times."""
         self._class.prune_configs, self._class._bench = self._original, self._bench
         for tuner, cache in self._caches.items():
             tuner.cache = cache
