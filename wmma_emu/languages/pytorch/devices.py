@@ -45,11 +45,11 @@ def host_mode() -> Any:
 
     class HostMode(TorchFunctionMode):  # type: ignore[misc]
         def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-            call = getattr(torch._C._get_dispatch_mode(fake), CALLED_BY, None)
-            if call is not None:
-                return call(function, *args, **(kwargs or {}))
-            if is_tracing() or is_fake():
+            if is_tracing():  # first, because TorchDynamo traces this function
                 return function(*args, **(kwargs or {}))
+            if is_fake():
+                call = getattr(torch._C._get_dispatch_mode(fake), CALLED_BY, _call)
+                return call(function, *args, **(kwargs or {}))
             name, named = getattr(function, "__name__", ""), dict(kwargs or {})
             if name in _UNCHANGED and args:
                 return args[0]
@@ -64,6 +64,10 @@ def host_mode() -> Any:
             return function(*args[:first], *(_moved(x, name) for x in args[first:]), **named)
 
     return HostMode()
+
+
+def _call(function: Any, *arguments: Any, **named: Any) -> Any:
+    return function(*arguments, **named)
 
 
 def _moved(value: Any, function: str) -> Any:
