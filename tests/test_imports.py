@@ -43,7 +43,7 @@ def test_the_import_loads_two_modules_of_the_package_and_no_others():
     assert not foreign(loaded) and not {"typing", "dataclasses", "inspect", "re", "importlib.metadata"} & loaded
 
 
-@pytest.mark.sweep(keep=1 / 2)
+@pytest.mark.sweep(keep=1 / 4)
 @pytest.mark.parametrize(
     "use",
     [

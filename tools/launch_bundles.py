@@ -17,7 +17,7 @@ An argument with ``"object": ["texture", "x", {"filter": "linear"}]`` is a textu
 ``"variables"`` says which arrays ``__device__`` and ``__constant__`` variables of the text begin with, by their names.
 
 A module may be compressed, ``*.ptx.gz``. ``"after"`` has the hashes of the arrays after the launch, as the program that
-made the bundle saw them on an emulated chip; ``emulate`` compares them.
+made the bundle saw them on the chip ``"emulated"``; ``emulate`` compares them.
 """
 
 import argparse
@@ -41,6 +41,7 @@ from tools.bundle_launcher import (
     read_bundle,
     record,
 )  # fmt: skip
+from tools.ordered_atomics import ordered_atomics
 from wmma_emu.errors import WmmaEmuError
 from wmma_emu.ptx import Module, Report, Struct, raw
 from wmma_emu.ptx.program.special import reads_grid_workspace
@@ -81,17 +82,25 @@ def digest(array: Array) -> str:
     return hashlib.sha256(bits_of(array)).hexdigest()[:32]
 
 
-def _emulated(bundle: Path) -> tuple[dict[str, Array], str, list[str]]:
+def _emulated(bundle: Path, chip: str = "arch") -> tuple[dict[str, Array], str, list[str]]:
     """Run a bundle on the emulator: the arrays as the kernel leaves them, what the report says, and its findings."""
-    arrays, report = emulated_bundle(bundle)
+    arrays, report = emulated_bundle(bundle, chip)
     return arrays, f"{report.instructions:,} instructions", [str(x) for x in report.findings]
 
 
-def emulated_bundle(bundle: Path, **options: Any) -> tuple[dict[str, Array], Report]:
-    """Run a bundle on the emulator with options of a launch: the arrays as the kernel leaves them, and the report."""
+def emulated_bundle(bundle: Path, chip: str = "arch", **options: Any) -> tuple[dict[str, Array], Report]:
+    """Run a bundle on the emulator with options of a launch: the arrays as the kernel leaves them, and the report.
+
+    ``chip`` is the entry that names the chip: ``"arch"``, of the recording, or ``"emulated"``, of the program.
+    """
     launch, arrays = read_bundle(bundle)
-    text = image_of(next(x for x in modules_of(bundle) if ".ptx" in x.suffixes)).decode()
-    return emulated(launch, arrays, module_of(text, launch["arch"], name=bundle.name, **options))
+    arch = launch.get(chip, launch["arch"])
+    return emulated(launch, arrays, module_of(text_of(bundle), arch, name=bundle.name, **options))
+
+
+def text_of(bundle: Path) -> str:
+    """Return the PTX of a bundle."""
+    return image_of(next(x for x in modules_of(bundle) if ".ptx" in x.suffixes)).decode()
 
 
 def module_of(text: str, arch: str, **options: Any) -> Module:
@@ -132,7 +141,7 @@ def _argument(argument: dict[str, Any], arrays: dict[str, Array]) -> Any:
 def _emulate_one(bundle: Path) -> int:
     started = time.perf_counter()
     try:
-        arrays, text, findings = _emulated(bundle)
+        arrays, text, findings = _emulated(bundle, "emulated")
     except WmmaEmuError as error:
         print(f"{bundle.name}: refused: {str(error).splitlines()[0]}", flush=True)
         return 1
@@ -159,7 +168,7 @@ def _compare_one(bundle: Path, recorded: Path) -> int:
         return 1
     before, worst = read_bundle(bundle)[1], 0
     for module in modules_of(bundle):
-        path = recorded.withname_of(f"{recorded.name}--{module.name}.npz")
+        path = recorded.with_name(f"{recorded.name}--{module.name}.npz")
         status = path.with_suffix(".txt").read_text().strip() if path.with_suffix(".txt").exists() else "not recorded"
         if not path.exists():
             lines = [f"the GPU: {status}"]
@@ -169,10 +178,18 @@ def _compare_one(bundle: Path, recorded: Path) -> int:
             lines = list(_differences(arrays, after))
             lines = lines or [f"equal ({sum(bits_of(before[x]) != bits_of(after[x]) for x in after)} arrays changed)"]
             lines += [status] if status != "recorded" else []
+            lines += _orders(bundle) if not lines[0].startswith("equal") or status != "recorded" else []
         equal = lines[0].startswith("equal")
         worst = max(worst, int(not equal))
         print(f"{recorded.name}, {module.name}: {'; '.join(lines)}; {text}, {len(findings)} findings", flush=True)
     return worst
+
+
+def _orders(bundle: Path) -> list[str]:
+    """Name the atomic operations that may explain other bits."""
+    launch = read_bundle(bundle)[0]
+    named = ordered_atomics(module_of(text_of(bundle), launch["arch"]).program.kernels[launch["kernel"]])
+    return [f"the order of {x} may matter" for x in dict.fromkeys(map(str, named))]
 
 
 def _differences(mine: dict[str, Array], theirs: dict[str, Array]) -> Iterator[str]:

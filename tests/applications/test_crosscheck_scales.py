@@ -78,7 +78,7 @@ def test_every_value_of_every_selector_of_scales_takes_its_turn(mnemonic):
             assert {getattr(x, f"{name}_{operand}") for x in variants_of(row)} == set(values)
 
 
-@pytest.mark.sweep(keep=1 / 3)
+@pytest.mark.sweep(keep=1 / 6)
 @pytest.mark.parametrize("mnemonic", [MXF4, NVF4, SPARSE_MXF4])
 def test_another_model_is_found_shrunk_to_three_terms_and_named(mnemonic, monkeypatch, tmp_path):
     monkeypatch.setattr(kept, "_KEPT_OF_AN_INSTRUCTION", 1)  # shrinking takes most of the time
@@ -109,6 +109,7 @@ def test_scales_that_a_mismatch_does_not_need_become_one(monkeypatch):
         assert row["options"] == {}
 
 
+@pytest.mark.thorough
 def test_each_of_several_models_is_compared_with_the_same_chip(monkeypatch):
     monkeypatch.setattr(kept, "_KEPT_OF_AN_INSTRUCTION", 1)
     every = [bound(MXF4), *(bound(MXF4, model=x) for x in ("F=34", "F=36", "zero groups aligned"))]

@@ -62,7 +62,7 @@ def expected(p, element, sizes):
     return None
 
 
-@pytest.mark.sweep(keep=1 / 8)
+@pytest.mark.sweep(keep=1 / 16)
 @pytest.mark.parametrize("name", PRODUCTS)
 def test_where_no_bit_is_cut_the_reference_is_the_exact_sum_rounded_once(name):
     p, compared = PRODUCTS[name], 0

@@ -40,6 +40,7 @@ def data():
     return json.loads(json.dumps(explorer_data()))
 
 
+@pytest.mark.thorough
 def test_every_element_of_every_lane_of_every_operand_on_every_chip_is_as_in_the_tables(data):
     decoded = [cells_of(x) for x in data["layouts"]]
     names = [x[0] for x in data["chips"]]
@@ -289,7 +290,7 @@ WALKED = [
 ]  # fmt: skip
 
 
-@pytest.mark.sweep(keep=1 / 6)
+@pytest.mark.sweep(keep=1 / 12)
 @pytest.mark.parametrize(("name", "arch"), WALKED, ids=[f"{name}-{arch}" for name, arch in WALKED])
 def test_a_schedule_equals_the_schedule_of_its_instruction(name, arch):
     check_schedule(schedules(), lookup(name).mnemonic, arch)

@@ -42,7 +42,7 @@ def one_of_each(planted):
     return rows
 
 
-@pytest.mark.sweep(keep=1 / 3)
+@pytest.mark.sweep(keep=1 / 6)
 @pytest.mark.parametrize("planted", one_of_each(PLANTED))
 def test_a_planted_error_is_found_and_shrunk_to_three_terms(planted, monkeypatch):
     monkeypatch.setattr(kept, "_KEPT_OF_AN_INSTRUCTION", 4)  # shrinking takes most of the time

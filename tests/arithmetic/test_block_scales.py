@@ -72,7 +72,7 @@ def test_engines_agree_on_a_fixed_tile(name):
     assert_engines_agree(PRODUCTS[name], scaled_operands(PRODUCTS[name], np.random.default_rng(20261122)))
 
 
-@pytest.mark.sweep(keep=1 / 3)
+@pytest.mark.sweep(keep=1 / 6)
 @pytest.mark.property
 @pytest.mark.parametrize("name", DISTINCT)
 @settings(max_examples=6, deadline=None, derandomize=True, database=None)

@@ -64,7 +64,7 @@ def assert_same_bits(name: str | None, product: DotProduct, folder) -> None:
                 compare(a, b, c)
 
 
-@pytest.mark.sweep(keep=1 / 3)
+@pytest.mark.sweep(keep=1 / 6)
 @pytest.mark.skipif(COMPILER is None, reason="needs g++ or clang++")
 @pytest.mark.parametrize("which", SOME)
 def test_the_program_returns_the_bits_of_the_engines_on_the_host(which, tmp_path):

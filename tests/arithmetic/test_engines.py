@@ -91,7 +91,7 @@ def test_engines_agree_on_a_fixed_tile_on_every_chip(mnemonic):
             assert_engines_agree(product, a, b, c)
 
 
-@pytest.mark.sweep(keep=1 / 3)
+@pytest.mark.sweep(keep=1 / 6)
 @pytest.mark.property
 @pytest.mark.parametrize("name", PRODUCTS)
 @settings(max_examples=8, deadline=None, derandomize=True, database=None)
@@ -167,7 +167,7 @@ def test_panels_tiles_and_depth_of_the_numpy_engine_do_not_affect_bits(name, mon
     np.testing.assert_array_equal(matmul(product, a, b, c), whole)
 
 
-@pytest.mark.sweep(keep=1 / 8)
+@pytest.mark.sweep(keep=1 / 16)
 @pytest.mark.parametrize("name", distinct_products())
 def test_engines_agree_on_adversarial_inputs(name):
     for a, b, c in adversarial_operands(name, 5):

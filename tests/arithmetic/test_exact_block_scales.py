@@ -67,6 +67,7 @@ def largest_term(product: DotProduct, element: Element) -> Fraction:
     return Fraction(float((x * y).max())) * 2**32
 
 
+@pytest.mark.thorough
 def test_the_recorded_shares_match_the_table():
     assert dict(table(64)) == SHARES
 

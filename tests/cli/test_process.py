@@ -36,6 +36,7 @@ def test_an_error_is_one_line_and_exit_status_two(process, tmp_path):
     assert (status, out, err) == (2, "", "wmma-emu: error: none.npy: No such file or directory\n")
 
 
+@pytest.mark.thorough
 def test_the_posix_locale_is_enough(process, here):
     (here / "a.npy").rename("größe.npy")
     posix = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "PYTHONIOENCODING": "ascii"}

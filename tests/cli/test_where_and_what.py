@@ -35,7 +35,7 @@ def test_where_lists_the_positions_of_the_layout_and_what_is_its_inverse(run, ca
         assert there in json.loads(run("what", *case.words, *place, "--format", "json").out)
 
 
-@pytest.mark.sweep(keep=1 / 3)
+@pytest.mark.sweep(keep=1 / 6)
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_what_is_a_registers_part_of_the_layout(run, case: LayoutWords):
     whole = list(csv.DictReader(io.StringIO(run("layout", *case.words, "--format", "csv").out)))

@@ -74,6 +74,7 @@ def test_no_heading_is_lost_and_no_html_is_cut_by_an_empty_line(pages):
             assert body.count(f"<{tag}") == body.count(f"</{tag}>")
 
 
+@pytest.mark.thorough
 def test_operands_have_the_numbers_of_the_tables(sections):
     for mnemonic, row in INSTRUCTIONS.items():
         lines = tables(sections[mnemonic][2])[0]

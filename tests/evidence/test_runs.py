@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from tests.instructions.test_machine import recorded as machine_code_read
 from tools import evidence_runs
@@ -27,6 +28,7 @@ PAIRS = [(row, chip) for row in INSTRUCTIONS.values() for chip in row.archs]
 NEEDS_A_RUN = ("measured", "recorded")
 
 
+@pytest.mark.thorough
 def test_the_list_is_what_campaigns_and_recordings_left():
     assert evidence_runs.FILE.read_text() == evidence_runs.text()
 

@@ -41,7 +41,7 @@ def expected(name):
     return we.gemm(a, b, instr=HMMA)
 
 
-@pytest.mark.sweep(keep=1 / 3)
+@pytest.mark.sweep(keep=1 / 6)
 @pytest.mark.parametrize("name", BY_NAME)
 def test_a_kernel_gives_the_bits_of_gemm_with_its_order_of_k(name):
     D, wanted = launch(name), expected(name)
@@ -57,7 +57,7 @@ def test_the_inputs_give_the_tensor_core_bits_to_cut(name):
     assert (launch(name) != correctly_rounded).mean() > 0.2
 
 
-@pytest.mark.sweep(keep=1 / 3)
+@pytest.mark.sweep(keep=1 / 6)
 @pytest.mark.parametrize("name", BY_NAME)
 def test_blocks_past_the_end_return_without_a_trace(name):
     example = BY_NAME[name]

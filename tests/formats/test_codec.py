@@ -151,7 +151,7 @@ def test_every_value_midpoint_and_neighbour_encodes_as_in_gfloat(name):
             assert (got[is_nan] == fmt.canonical_nan).all()
 
 
-@pytest.mark.sweep(keep=1 / 2)
+@pytest.mark.sweep(keep=1 / 4)
 @pytest.mark.parametrize("name", NARROW)
 def test_the_reference_and_both_independent_paths_round_alike(name):
     fmt, row = format_of(name), ROWS[name]
@@ -168,6 +168,7 @@ def test_the_reference_and_both_independent_paths_round_alike(name):
                 assert round_fraction(sign, size, row, mode, rule) == bits
 
 
+@pytest.mark.thorough
 @pytest.mark.property
 @settings(deadline=None, max_examples=300)
 @given(

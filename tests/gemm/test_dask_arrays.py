@@ -381,6 +381,7 @@ def _kill_once(chunk, marker=None):
     return chunk
 
 
+@pytest.mark.thorough
 def test_a_worker_that_is_killed_in_the_middle_changes_no_bit(client, tmp_path):
     A, B = _normal((128, 64)), _normal((64, 64), seed=1)
     marker = tmp_path / "killed"
@@ -405,6 +406,7 @@ def test_results_that_a_killed_worker_held_are_computed_again(client):
     np.testing.assert_array_equal(_bits(held.compute()), _bits(we.gemm(A, B)))
 
 
+@pytest.mark.thorough
 def test_a_preset_asks_for_known_sizes_first():
     unknown = da.from_array(np.ones((4, 16, 16), np.float16), chunks=(1, 16, 16))
     unknown = unknown[unknown[:, 0, 0] > 0]

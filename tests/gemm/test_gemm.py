@@ -223,6 +223,7 @@ def test_memory_stays_below_512_mebibytes_beyond_the_matrices():
     assert peak - D.nbytes < 2**29
 
 
+@pytest.mark.thorough
 def test_memory_of_a_product_is_a_few_tiles():
     A, B = normal((1024, 256)), normal((256, 2048), seed=1)
     we.gemm(A, B, engine="numpy")  # imports what the engine needs

@@ -231,7 +231,7 @@ def test_the_copy_of_the_arithmetic_is_the_arithmetic(subject):
         np.testing.assert_array_equal(compute(product, *pools, UNALTERED), matmul(product, *pools), err_msg=name)
 
 
-@pytest.mark.sweep(keep=1 / 3)
+@pytest.mark.sweep(keep=1 / 6)
 @pytest.mark.parametrize(
     "subject",
     [pytest.param(x, marks=[pytest.mark.slow] if i % 2 else []) for i, x in enumerate(SUBJECTS)],

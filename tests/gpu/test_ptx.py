@@ -72,7 +72,7 @@ def options_of(row):
         yield Immediates(negate_a=is_float, transpose_b=is_short)
 
 
-@pytest.mark.sweep(keep=1 / 9)
+@pytest.mark.sweep(keep=1 / 18)
 @pytest.mark.parametrize("family, a", FAMILIES, ids=["|".join(x) for x in FAMILIES])
 def test_the_assembler_takes_every_row_for_its_newest_chip(family, a, ptxas, tmp_path):
     rows = [row for row in INSTRUCTIONS.values() if (row.family, row.a) == (family, a) and not is_newer(row)]

@@ -119,6 +119,7 @@ def quad_pair_formula(row, operand, lane, i):
     return (lane & 0b1) + (i & 0b10) + upper, (i & 0b100) + (lane & 0b10) + (i & 0b1)
 
 
+@pytest.mark.sweep(keep=1 / 2)
 @pytest.mark.parametrize("row", MMA, ids=str)
 def test_every_element_is_at_the_documented_position(row):
     for operand in "abcd":

@@ -72,7 +72,7 @@ def _scaled_element(pattern, scale, form):
     return round_fraction(sign, size * Fraction(2) ** (scale - 127), bf16, "RNE", overflow)
 
 
-@pytest.mark.sweep(keep=1 / 4)
+@pytest.mark.sweep(keep=1 / 8)
 @pytest.mark.parametrize("name", SCALED)
 def test_scaled_elements_are_exact_products_rounded_once(name):
     form = SCALED[name]
@@ -117,6 +117,7 @@ def test_every_pattern_of_at_most_16_bits_converts_according_to_its_value(source
             assert not wrong.any(), (name, [hex(x) for x in (word[wrong][0], got[wrong][0], want[wrong][0])])
 
 
+@pytest.mark.thorough
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("source", ["f16x2", "bf16x2"])
 def test_both_halves_of_a_register_convert_independently(source):
@@ -181,6 +182,7 @@ def test_edge_cases_of_wide_sources_convert_according_to_the_fraction(name):
     check(name, words, words[::-1])
 
 
+@pytest.mark.thorough
 @pytest.mark.property
 @settings(deadline=None, max_examples=400)
 @given(

@@ -72,7 +72,7 @@ def triples(draw, name):
     return a, b, c
 
 
-@pytest.mark.sweep(keep=1 / 2)
+@pytest.mark.sweep(keep=1 / 4)
 @pytest.mark.property
 @pytest.mark.parametrize("name", ARITHMETIC)
 @settings(deadline=None, max_examples=60)

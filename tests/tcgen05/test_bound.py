@@ -52,6 +52,7 @@ def test_every_kind_and_data_path_is_among_the_ways():
     assert layouts == set("ABCDEFG")
 
 
+@pytest.mark.sweep(keep=1 / 2)
 @pytest.mark.parametrize(("kind", "m", "group", "ws", "sparse"), WAYS)
 def test_d_in_tensor_memory_is_the_product_of_the_matrices(kind, m, group, ws, sparse):
     product = TensorProduct(bound(kind, m, 64, group, ws=ws, sparse=sparse))

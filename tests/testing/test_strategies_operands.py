@@ -122,6 +122,7 @@ def first_failure(ins, other, run):
     return failed[-1]
 
 
+@pytest.mark.thorough
 def test_a_failure_shrinks_to_one_dot_product_of_few_terms():
     ins = we.instruction(F16.mnemonic, arch="sm_90")
     other = ins.with_model(replace(ins.model, fraction_bits=24))

@@ -27,6 +27,7 @@ def test_scales_have_the_shapes_of_the_instruction_and_shrink_to_ones(name, one)
     assert a.view(np.uint8)[3, 0] != one
 
 
+@pytest.mark.thorough
 def test_nan_comes_unless_it_is_refused():
     many = settings(ANEW, max_examples=20_000)  # sometimes none of 200 has one
     assert find(scales(MXF4), lambda drawn: (drawn[1].view(np.uint8) == 0xFF).any(), settings=many)

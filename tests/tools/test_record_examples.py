@@ -37,6 +37,7 @@ def test_every_kernel_has_its_two_files_and_a_launch():
         assert f'extern "C" __global__ void {x.name}(' in x.source.read_text(encoding="utf-8")
 
 
+@pytest.mark.thorough
 def test_a_recording_of_the_python_kernels_comes_back(file):
     recorded = tool.load(file)
     assert list(recorded) == [x.name for x in tool.EXAMPLES]

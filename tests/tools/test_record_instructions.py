@@ -40,6 +40,7 @@ def test_selectors_and_options_take_turns():
         assert {int(x[name]) for x in options} == {0, 1}
 
 
+@pytest.mark.thorough
 def test_a_recording_is_read_back_and_equals_the_emulator(tmp_path):
     path = tmp_path / "recording.npz"
     assert main(["--emulate", "--only", "mma.sp.*m16n8k16.*f32.f16|m8n8k4.row.col.f32.f16", "--out", str(path)]) == 0

@@ -171,6 +171,7 @@ def test_the_tool_writes_the_file_and_its_source_and_compares(file, tmp_path, mo
     assert json.loads((out.parent / "sources.json").read_text())["products.npz"]["gpu"] == "a GPU"
 
 
+@pytest.mark.thorough
 def test_what_layouts_do_not_change_is_stored_once(file):
     with np.load(file) as arrays:
         stored = [x for x in arrays.files if x.startswith("product|")]

@@ -38,7 +38,7 @@ def test_every_case_is_recorded():
     assert {f"{case.key}|{what}" for case in CASES for what in ("rows", "corner")} == set(ARRAYS)
 
 
-@pytest.mark.sweep(keep=1 / 5)
+@pytest.mark.sweep(keep=1 / 10)
 @pytest.mark.parametrize("product", WITH_PRESET)
 def test_a_preset_gives_the_bits_of_the_library_in_every_layout_and_mode(product):
     results = list(check(ARRAYS, METADATA, PRODUCTS[product]))

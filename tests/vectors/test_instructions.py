@@ -41,7 +41,7 @@ def differences(part, every):
     ]
 
 
-@pytest.mark.sweep(keep=1 / 4)
+@pytest.mark.sweep(keep=1 / 8)
 @pytest.mark.parametrize("part", range(PARTS))
 def test_registers_equal_those_that_the_gpu_returned(part):
     assert differences(part, every=2) == []

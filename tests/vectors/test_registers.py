@@ -27,6 +27,7 @@ def cases() -> dict[str, list]:
     return found
 
 
+@pytest.mark.thorough
 def test_the_recording_holds_every_instruction_of_the_chip():
     assert sorted(cases()) == MNEMONICS
 

@@ -44,6 +44,7 @@ def test_results_equal_the_results_of_the_gpu(module, fact):
     assert chosen and different == []
 
 
+@pytest.mark.thorough
 def test_results_differ_in_the_cases_of_the_caveat_alone(module):
     different = {x.name for x in CASES if _is_modelled(x) and digest(emulated(module, x)) != _recorded(x)}
     assert different == DIFFERENT

@@ -53,7 +53,7 @@ def test_the_cells_of_every_layout_are_the_table(part):
         assert sorted(drawn) == sorted(expected), operand
 
 
-@pytest.mark.sweep(keep=1 / 3)
+@pytest.mark.sweep(keep=1 / 6)
 @pytest.mark.parametrize("operand", ALL[::6], ids=repr)
 def test_cells_are_at_their_row_and_column_name_their_lanes_and_have_their_colour(operand):
     picture = draw_matrix(operand)

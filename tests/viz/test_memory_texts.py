@@ -117,6 +117,7 @@ def test_rows_their_lanes_addresses_and_elements_are_at_their_positions(name):
         assert "banks" in texts and texts.count(f"matrix {matrix}") == 1
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["ldmatrix.m8n8.x4.b16", "stmatrix.m16n8.x4.trans.b8", MOVMATRIX])
 def test_registers_stand_lane_by_lane_lowest_bits_first_below_their_names(name):
     plan = ldmatrix_plan(name)

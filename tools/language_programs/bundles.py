@@ -22,7 +22,7 @@ __all__ = ["BundleWriter", "Memory", "memory_of_launch"]
 Bytes = NDArray[np.uint8]
 
 _VERSION = (9, 0)
-"""The newest version of PTX that the driver of CUDA 13.0 reads. Triton writes the version of its own ptxas."""
+"""The newest version of PTX that the driver of CUDA 13.0 reads. Triton writes the newest that its ptxas reads."""
 
 
 class Memory(NamedTuple):
@@ -51,7 +51,7 @@ def memory_of_launch(values: Sequence[Argument]) -> Memory:
     for value in values:
         for array in value.arrays:
             if array.nbytes:
-                found.append((array.ctypes.data, array.nbytes, value.label.split(" of ")[0], array))
+                found.append((array.ctypes.data, array.nbytes, _name_of(value.label), array))
     pieces = _pieces(found)
     names = [x.name for x in pieces]
     for i, piece in enumerate(pieces):
@@ -66,6 +66,12 @@ def memory_of_launch(values: Sequence[Argument]) -> Memory:
         return piece.name, int(array.ctypes.data) - piece.start + offset
 
     return Memory([_argument(x.value, place) for x in values], {x.name: x.content for x in pieces})
+
+
+def _name_of(label: str) -> str:
+    """Return a short name for a label of a launch, "argument 0 (x) of k" or "the global scratch of k"."""
+    named = re.search(r"\((\w+)\)", label)
+    return named[1] if named else label.split(" of ")[0].replace(" ", "_")
 
 
 class _Piece(NamedTuple):
@@ -135,7 +141,7 @@ class BundleWriter:
     chip : str
         The chip on which the launch is recorded, and which is emulated in the comparison.
     source : mapping
-        What ``launch.json`` says about the origin.
+        The entries of ``launch.json`` about the origin.
     every : bool
         Whether launches of a text that was launched before are written too.
     """

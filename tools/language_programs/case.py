@@ -92,7 +92,7 @@ def cases_of(project: Project) -> Callable[..., Callable[[Run], Run]]:
 
     Examples
     --------
-    >>> case = cases_of(Project("toys", "somebody/toys", "0" * 40, "MIT"))
+    >>> case = cases_of(Project("toys", "owner/toys", "0" * 40, "MIT"))
     >>> @case("toys/ops.py: add twice")
     ... def toys_add() -> float:
     ...     return 0.0

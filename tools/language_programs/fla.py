@@ -13,7 +13,7 @@ from typing import Any
 
 from tools.language_programs.case import Project, cases_of
 from tools.language_programs.checkouts import absent, bare_package
-from tools.language_programs.tensors import drawn, far, with_gradients
+from tools.language_programs.tensors import drawn, far, largest, with_gradients
 
 FLA = Project("fla", "fla-org/flash-linear-attention", "bc3b101dcb713ddc5bd8924b66754eb68b5ccf89", "MIT")
 
@@ -368,7 +368,7 @@ def fla_fused_k_rwkv7() -> float:
 )
 def fla_channel_mixing_rwkv7() -> float:
     module = fla("ops.rwkv7.channel_mixing")
-    inputs = drawn(1, 5, 32), drawn(1, 32), drawn(1, 1, 32), drawn(64, 32) / 4, drawn(32, 64) / 4
+    inputs = drawn(1, 5, 32), drawn(1, 32), drawn(1, 1, 32), drawn(32, 64) / 4, drawn(64, 32) / 4
     return with_gradients(
         lambda *x: module.channel_mixing_rwkv7(*x)[0], lambda *x: module.channel_mixing_rwkv7_torch(*x)[0], *inputs
     )
@@ -507,7 +507,7 @@ def fla_activations() -> float:
 
     module, x = fla("modules.activations"), drawn(6, 40)
     functions = torch.nn.functional
-    return max(
+    return largest(
         with_gradients(module.sigmoid, torch.sigmoid, x), with_gradients(module.logsigmoid, functions.logsigmoid, x),
         with_gradients(module.swish, functions.silu, x),
     )  # fmt: skip
@@ -526,7 +526,7 @@ def fla_gated_activations() -> float:
         positive = torch.where(x > 0, x, 1.0)
         return torch.where(x > 0, positive ** (3 / (positive.sqrt() + 1)), x) * x.sigmoid() * y
 
-    return max(
+    return largest(
         with_gradients(module.swiglu, lambda x, y: torch.nn.functional.silu(x) * y, x, y),
         with_gradients(module.sigmoidglu, lambda x, y: x.sigmoid() * y, x, y),
         with_gradients(module.powglu, powglu, x, y),
@@ -542,7 +542,7 @@ def fla_l2norm() -> float:
 @case(f"{_MODULES}/layernorm.py: layer_norm_fwd_kernel layer_norm_bwd_kernel")
 def fla_layer_norm() -> float:
     module = fla("modules.layernorm")
-    return max(
+    return largest(
         with_gradients(module.layer_norm, module.layer_norm_ref, drawn(6, 40), drawn(40), drawn(40)),
         with_gradients(
             lambda x, w: module.rms_norm(x, w, None), lambda x, w: module.rms_norm_ref(x, w, None),

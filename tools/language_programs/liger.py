@@ -7,7 +7,7 @@ from typing import Any
 
 from tools.language_programs.case import Project, cases_of
 from tools.language_programs.checkouts import bare_package
-from tools.language_programs.tensors import drawn, far, with_gradients
+from tools.language_programs.tensors import drawn, far, largest, with_gradients
 
 LIGER = Project("liger", "linkedin/Liger-Kernel", "ead96b618e5c67bddc6a6e9bcb99bfe6b5ab661c", "BSD-2-Clause")
 
@@ -350,7 +350,7 @@ def liger_grpo_loss() -> float:
 
     x = drawn(2, 6, 40)
     log = module.fused_selective_log_softmax(x, chosen, 0.9)
-    return max(far((log, log_p(x))), with_gradients(ours, theirs, x))
+    return largest(far((log, log_p(x))), with_gradients(ours, theirs, x))
 
 
 @case(f"{_OPS}/grpo_loss.py: _grpo_loss_fwd_kernel_seq _grpo_loss_bwd_kernel_seq")
@@ -405,7 +405,7 @@ def liger_mhc_coefficients() -> float:
 def liger_mhc_streams() -> float:
     module = liger("mhc")
     x, f, pre, post, res = drawn(6, 4, 32), drawn(6, 32), drawn(6, 4), drawn(6, 4), drawn(6, 4, 4)
-    return max(
+    return largest(
         with_gradients(module.LigerMHCPreFunction.apply, lambda x, h: (x * h[..., None]).sum(1), x, pre),
         with_gradients(
             module.LigerMHCPostResFunction.apply,
@@ -429,7 +429,7 @@ def liger_fused_moe() -> float:
     def theirs(x: Any, up: Any, down: Any, weights: Any) -> Any:
         halves = torch.einsum("th,enh->ten", x, up)
         inner = torch.nn.functional.silu(halves[..., :32]) * halves[..., 32:]
-        outs = torch.einsum("tei,ehi->teh", inner, down)
+        outs = torch.einsum("tni,nhi->tnh", inner, down)
         return (outs.gather(1, chosen.long()[..., None].expand(-1, -1, 32)) * weights[..., None]).sum(1)
 
     inputs = drawn(10, 32) / 2, drawn(4, 64, 32) / 4, drawn(4, 32, 32) / 4, drawn(10, 2).softmax(-1)

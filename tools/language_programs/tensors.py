@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Tensors that cases draw, and their distances from what PyTorch computes."""
 
+import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
-__all__ = ["drawn", "far", "with_gradients"]
+__all__ = ["drawn", "far", "largest", "with_gradients"]
 
 
 def drawn(*shape: int) -> Any:
@@ -26,7 +27,22 @@ def far(*pairs: tuple[Any, Any]) -> float:
     >>> far((np.float32([1, 9]).view(Toy), np.float32([1, 8]).view(Toy)))
     0.125
     """
-    return max(float((a.double() - b.double()).abs().max()) / (float(b.double().abs().max()) or 1.0) for a, b in pairs)
+    return largest(*(_distance(a.double(), b.double()) for a, b in pairs))
+
+
+def _distance(found: Any, expected: Any) -> float:
+    return float((found - expected).abs().max()) / (float(expected.abs().max()) or 1.0)
+
+
+def largest(*distances: float) -> float:
+    """Return the largest distance, NaN if one of them is NaN.
+
+    Examples
+    --------
+    >>> largest(0.5, 1.0), largest(1.0, float("nan"))
+    (1.0, nan)
+    """
+    return max(distances, key=lambda x: (math.isnan(x), x))
 
 
 def with_gradients(ours: Callable[..., Any], theirs: Callable[..., Any], *inputs: Any) -> float:

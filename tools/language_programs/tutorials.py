@@ -13,7 +13,7 @@ TUTORIALS = Project("tutorials", "triton-lang/Triton-to-tile-IR", "50ec1da083730
 """A fork of Triton, because a checkout of Triton itself is large; the kernels of the tutorials are the same."""
 
 FORK = Project("fork", "facebookexperimental/triton", "db4666f22c1f8b206584c3f06e3b4a0ff035989e", "MIT")
-"""Another fork, with more tutorials, and with those of Gluon as Triton 3.9 has it."""
+"""Another fork, with more tutorials, and with tutorials of Gluon that fit Triton 3.9."""
 
 case = cases_of(TUTORIALS)
 fork_case = cases_of(FORK)

@@ -12,7 +12,7 @@ from typing import Any
 
 from tools.language_programs.case import Project, cases_of
 from tools.language_programs.checkouts import absent, bare_package, given
-from tools.language_programs.tensors import drawn, far, with_gradients
+from tools.language_programs.tensors import drawn, far, largest, with_gradients
 
 UNSLOTH = Project("unsloth", "unslothai/unsloth", "015bdef0d94a241bcd94eec7a405b1700632180d", "Apache-2.0")
 
@@ -89,7 +89,7 @@ def unsloth_rms_layernorm() -> float:
 
     ours, w = unsloth("rms_layernorm").Fast_RMS_Layernorm.apply, drawn(40)
     theirs = torch.nn.functional.rms_norm
-    return max(
+    return largest(
         with_gradients(lambda x: ours(x, w, 1e-5, False), lambda x: theirs(x, (40,), w, 1e-5), drawn(6, 40)),
         with_gradients(lambda x: ours(x, w, 1e-5, True), lambda x: theirs(x, (40,), w + 1, 1e-5), drawn(6, 40)),
     )

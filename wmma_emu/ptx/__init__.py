@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from wmma_emu.ptx.launch.report import Report
     from wmma_emu.ptx.launch.silences import Silence, Silenced, Silencing, silence
     from wmma_emu.ptx.launch.structs import Struct
+    from wmma_emu.ptx.launch.tensor_map import Im2col, TensorMap, tensor_map
     from wmma_emu.ptx.launch.triton_arguments import TritonTensor
     from wmma_emu.ptx.launch.triton_module import TritonModule
     from wmma_emu.ptx.memory.device_heap import HeapBlock
@@ -39,6 +40,7 @@ __all__ = [
     "Finding",
     "HeapBlock",
     "History",
+    "Im2col",
     "Kernel",
     "KernelExplanation",
     "Kind",
@@ -57,6 +59,7 @@ __all__ = [
     "Silencing",
     "Struct",
     "Surface",
+    "TensorMap",
     "Texture",
     "TritonModule",
     "TritonTensor",
@@ -66,6 +69,7 @@ __all__ = [
     "sarif",
     "silence",
     "surface",
+    "tensor_map",
     "texture",
 ]
 
@@ -82,6 +86,7 @@ _HOMES = {
     "launch.report": ("Report",),
     "launch.silences": ("Silence", "Silenced", "Silencing", "silence"),
     "launch.structs": ("Struct",),
+    "launch.tensor_map": ("Im2col", "TensorMap", "tensor_map"),
     "launch.triton_arguments": ("TritonTensor",),
     "launch.triton_module": ("TritonModule",),
     "memory.device_heap": ("HeapBlock",),

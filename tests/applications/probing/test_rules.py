@@ -29,6 +29,7 @@ def chain(A, B, C, step=np.float32):
     return D + C
 
 
+@pytest.mark.thorough
 def test_the_parameters_of_a_unit_are_found(ampere):
     report, ins = ampere
     assert report.problems == ()

@@ -29,7 +29,8 @@ class Tuner:
         self.compiled += self.configs
         if None in self.configs:
             raise NoneCompiles
-        self.compile_results = [SimpleNamespace(kernel=SimpleNamespace(metadata=SimpleNamespace(shared=self.configs[0])))]
+        metadata = SimpleNamespace(shared=self.configs[0])
+        self.compile_results = [SimpleNamespace(kernel=SimpleNamespace(metadata=metadata))]
 
 
 def notes_after(tuner, most=100):

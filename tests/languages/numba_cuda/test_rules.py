@@ -267,8 +267,14 @@ def test_memory_of_the_host_is_not_memory_of_the_device():
         DeviceMemory().fill(x.ctypes.data, 0, 4)
 
 
-def test_the_package_in_numba_itself_is_left_alone(monkeypatch):
+def test_a_launch_of_the_package_in_numba_itself_is_noted(monkeypatch):
+    numba = pytest.importorskip("numba.cuda")
     monkeypatch.setattr(plugin, "find_spec", lambda name: None)
     session = Session(arch_of("h100"))
-    plugin.install(session)()
-    assert list(session.notes) == ["numba.cuda is numba's own, whose kernels are not emulated: install numba-cuda"]
+    undo = plugin.install(session)
+    assert not session.notes
+    kernel = numba.jit(lambda x: None)
+    kernel[1, 32]
+    undo()
+    kernel[1, 64]
+    assert session.notes == {"numba.cuda is numba's own, whose kernels are not emulated: install numba-cuda": 1}

@@ -40,6 +40,12 @@ def test_host_code_that_asks_for_cuda_gets_the_emulated_chip(session):
     assert begin.elapsed_time(end) > 0
 
 
+def test_each_answer_is_a_separate_object_as_torch_compile_requires(session):
+    names = "synchronize set_device init empty_cache is_available memory_allocated current_stream device stream".split()
+    assert len({id(getattr(torch.cuda, x)) for x in names}) == len(names)
+    assert torch._C._cuda_getCurrentRawStream(0) == 0
+
+
 def test_the_device_cuda_is_the_memory_of_the_host(session):
     device = torch.device("cuda", 0)
     x = torch.arange(4.0)

@@ -9,7 +9,8 @@ import pytest
 from wmma_emu.errors import ArgumentError, KernelFindingsError, OptionError, UnsupportedInstructionError
 from wmma_emu.instructions import arch_of
 from wmma_emu.languages import Session
-from wmma_emu.languages.triton.device import Device, LoadedKernel, Utils, properties_of
+from wmma_emu.languages.device_properties import properties_of
+from wmma_emu.languages.triton.device import Device, LoadedKernel, Utils, answers_of
 from wmma_emu.languages.triton.launcher import Launcher
 from wmma_emu.languages.triton.stages import stop_at_ptx
 from wmma_emu.ptx import TritonTensor
@@ -117,10 +118,10 @@ def test_the_device_equals_no_other_so_that_no_kernel_of_a_gpu_is_taken_for_one_
 
 
 def test_the_chip_answers_from_the_tables_and_refuses_what_only_a_gpu_has():
-    assert properties_of(arch_of("a100"))["multiprocessor_count"] == 108
+    assert answers_of(properties_of(arch_of("a100")))["multiprocessor_count"] == 108
     assert Utils(arch_of("a100")).get_device_capability(0) == (8, 0)
     with pytest.raises(OptionError, match="no property sm_clock_rate"):
-        properties_of(arch_of("a100"))["sm_clock_rate"]
+        answers_of(properties_of(arch_of("a100")))["sm_clock_rate"]
     with pytest.raises(UnsupportedInstructionError, match="tensor maps"):
         Utils(arch_of("h100")).fill_tma_descriptor_tiled()
 

@@ -35,6 +35,7 @@ def test_an_overwritten_tile_shows_the_barrier_before_the_read_and_none_after_it
     assert (history.other, history.here) == (2, 3)
 
 
+@pytest.mark.thorough
 def test_a_double_buffer_shows_the_barriers_of_other_iterations():
     history = finding_of("double_buffer").explain()
     here, other = history.events[history.here], history.events[history.other]

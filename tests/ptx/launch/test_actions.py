@@ -109,3 +109,25 @@ def test_a_watch_function_receives_each_launch_before_it_fails():
     (launched,) = seen
     assert launched.report is caught.value.report and launched.failing == caught.value.findings
     assert launched.warned == () and tuple(launched.launch.block) == (128, 1, 1)
+
+
+def test_a_launch_is_observed_with_the_memory_before_it_and_after_it():
+    seen = []
+
+    def observe(launching):
+        _, taken = (x.value for x in launching.arguments)
+        before = taken.copy()
+        return lambda report: seen.append((launching.launch.grid.x, before.tolist(), taken.tolist(), report.kernel))
+
+    x, y = np.arange(128, dtype=np.uint32), np.zeros(128, np.uint32)
+    we.ptx.Module(RACE, findings="report", observe=observe)["shift"][1, 128](x, y)
+    ((grid, before, after, kernel),) = seen
+    assert (grid, before, kernel) == (1, [0] * 128, "shift") and after == y.tolist() != before
+
+
+def test_a_launch_that_fails_is_observed_before_it_only():
+    seen = []
+    module = we.ptx.Module(RACE, findings="raise", observe=lambda launching: seen.append("before") or seen.append)
+    with pytest.raises(KernelFindingsError):
+        module["shift"][1, 128](np.zeros(128, np.uint32), np.zeros(128, np.uint32))
+    assert seen == ["before"]

@@ -87,3 +87,5 @@ def test_an_invalid_choice_is_rejected():
         launch(kernel("one\n", ""), echo="yes")
     with pytest.raises(OptionError, match="watch=7 is not a function"):
         launch(kernel("one\n", ""), watch=7)
+    with pytest.raises(OptionError, match="observe=7 is not a function"):
+        launch(kernel("one\n", ""), observe=7)

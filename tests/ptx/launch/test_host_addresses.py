@@ -70,6 +70,7 @@ def test_arrays_of_a_table_are_updated_in_place():
     assert [x.tolist() for x in arrays] == [list(range(100 * i + 1, 100 * i + 33)) for i in range(5)]
 
 
+@pytest.mark.thorough
 def test_a_grouped_gemm_has_the_bits_of_its_products_and_no_findings():
     rng = np.random.default_rng(5)
     sizes = np.array([[16, 16, 16], [20, 9, 40], [1, 33, 17], [0, 8, 8], [32, 16, 0]], np.int32)

@@ -35,7 +35,7 @@ def module(**changes):
     made = Module(TEXT, arch="sm_80", findings="raise")
     compiled = CompiledTriton(
         ptx=TEXT, name="f", num_warps=1, num_ctas=1, shared_bytes=0, signature={"out": "*i32"}, constants={},
-        divisible=frozenset(), given=("out",), fusion=True, tensor_maps=False,
+        divisible=frozenset(), given=("out",), fusion=True, tensor_maps=(),
         scratch=(Scratch(32, 128), Scratch(0, 1)),
     )  # fmt: skip
     made.triton = compiled._replace(**changes)

@@ -51,7 +51,7 @@ def require_found(bug, ptx, report):
         assert re.sub(r"^@!?%\w+\s+", "", finding.text).startswith(bug.opcode), said
 
 
-@pytest.mark.sweep(keep=1 / 3)
+@pytest.mark.sweep(keep=1 / 6)
 @pytest.mark.parametrize("name", BUGS)
 def test_a_planted_bug_is_found_at_its_line(name):
     bug = PLANTED[name]

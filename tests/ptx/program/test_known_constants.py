@@ -9,7 +9,7 @@ from wmma_emu.testing import assert_bits_equal
 CASES = dict(cases())
 
 
-@pytest.mark.sweep(keep=1 / 2)
+@pytest.mark.sweep(keep=1 / 4)
 @pytest.mark.vectors
 @pytest.mark.parametrize("name", CASES)
 def test_a_kernel_with_constants_matches_the_gpu(name):

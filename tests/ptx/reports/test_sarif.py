@@ -143,6 +143,7 @@ def test_a_fix_is_called_a_possible_fix():
     assert "\n\n**Possible fix:** a barrier.\n\n" in found["message"]["markdown"]
 
 
+@pytest.mark.thorough
 def test_names_that_look_like_links_or_markdown_are_escaped():
     (finding,) = (data := launched().to_dict())["findings"]
     finding["title"], finding["message"] = "race on [x](1)", "```` **bold** <b>"

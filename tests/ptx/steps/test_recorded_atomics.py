@@ -25,7 +25,7 @@ def recording():
     return load(RECORDING, cases())
 
 
-@pytest.mark.sweep(keep=1 / 2)
+@pytest.mark.sweep(keep=1 / 4)
 @pytest.mark.vectors
 @pytest.mark.parametrize("group", range(GROUPS))
 def test_atomics_match_the_memory_and_return_values_of_the_gpu(group):

@@ -77,6 +77,7 @@ statements = st.recursive(
 )
 
 
+@pytest.mark.thorough
 @quick(400)
 @given(statements, st.sampled_from(["", ".func f { ret; }", ".extern .func f;", ".shared .b32 s[4];"]))
 def test_statements_of_the_grammar_are_parsed_or_refused(body, before):

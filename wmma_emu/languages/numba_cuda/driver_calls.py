@@ -13,7 +13,9 @@ from typing import Any
 
 from wmma_emu.errors import ArgumentValueError
 from wmma_emu.instructions import Arch
-from wmma_emu.languages.numba_cuda.chip import MEMORY_BYTES, attributes_of, resident_blocks
+from wmma_emu.instructions.launches import dim3
+from wmma_emu.languages.device_properties import properties_of
+from wmma_emu.languages.numba_cuda.attributes import attributes_of
 from wmma_emu.languages.numba_cuda.memory import DeviceMemory
 
 _ATTRIBUTE = "CU_DEVICE_ATTRIBUTE_"
@@ -36,7 +38,8 @@ class DriverCalls:
         self, arch: Arch, memory: DeviceMemory, binding: Any, failure: Callable[[Any, str], Exception]
     ) -> None:
         self._arch, self.memory, self._binding, self._failure = arch, memory, binding, failure
-        self._attributes = attributes_of(arch)
+        self._properties = properties_of(arch)
+        self._attributes = attributes_of(self._properties)
         self._codes: dict[int, Any] = {}
         self._handles = count(0x1000)
         self._events: dict[int, float | None] = {}
@@ -98,7 +101,7 @@ class DriverCalls:
 
     def cuMemGetInfo(self) -> tuple[int, int]:
         used = sum(x.bytes.nbytes for x in self.memory.reachable())
-        return MEMORY_BYTES - used, MEMORY_BYTES
+        return self._properties.memory_bytes - used, self._properties.memory_bytes
 
     def cuMemAlloc(self, size: int) -> Any:
         return self._allocated(size, is_tracked=True)
@@ -219,7 +222,10 @@ class DriverCalls:
         """Return: a preference that changes no results."""
 
     def cuOccupancyMaxActiveBlocksPerMultiprocessor(self, kernel: int, threads: int, shared: int) -> int:
-        return resident_blocks(self._arch, threads, shared + self._codes[kernel].shared_bytes)
+        if not threads:
+            return 0
+        bytes_of_block = shared + self._codes[kernel].shared_bytes
+        return self._properties.residency.blocks_per_multiprocessor(dim3(threads, "block"), bytes_of_block)
 
     def cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
         self, kernel: int, threads: int, shared: int, flags: int

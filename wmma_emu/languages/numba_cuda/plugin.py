@@ -24,8 +24,8 @@ from unittest.mock import patch
 from weakref import WeakKeyDictionary
 
 from wmma_emu.errors import WmmaEmuError
+from wmma_emu.languages.device_properties import properties_of
 from wmma_emu.languages.numba_cuda.arguments import Part, bytes_of, named_memory, parts_of
-from wmma_emu.languages.numba_cuda.chip import capability_of, name_of
 from wmma_emu.languages.numba_cuda.driver_calls import DriverCalls
 from wmma_emu.languages.numba_cuda.host_arrays import argument_hints
 from wmma_emu.languages.numba_cuda.kernels import Code, EmulatedKernel, linked_module
@@ -43,17 +43,30 @@ _VERSION, _OTHER = '!"Debug Info Version"', '!"Lines Version"'
 def install(session: Session) -> Callable[[], None]:
     """Make kernels of numba-cuda run on the emulator, and return the function that undoes it.
 
-    Without numba-cuda, ``numba.cuda`` is the older package that numba itself contains, which is left alone.
+    Without numba-cuda, ``numba.cuda`` is the older package that numba itself contains: its kernels are not emulated.
     """
     if find_spec("numba_cuda") is None:
-        session.note("numba.cuda is numba's own, whose kernels are not emulated: install numba-cuda")
-        return lambda: None
+        return _note_launches_of_numba(session)
     from numba.cuda.core import config
 
     if config.ENABLE_CUDASIM:
         session.note("NUMBA_ENABLE_CUDASIM is set: kernels of numba-cuda run on its own simulator, not on the emulator")
         return lambda: None
     return _Installed(session).undo
+
+
+def _note_launches_of_numba(session: Session) -> Callable[[], None]:
+    from numba.cuda import dispatcher
+
+    configure = dispatcher.CUDADispatcher.__getitem__
+
+    def noted(kernel: Any, configuration: Any) -> Any:
+        session.note("numba.cuda is numba's own, whose kernels are not emulated: install numba-cuda")
+        return configure(kernel, configuration)
+
+    with ExitStack() as stack:
+        stack.enter_context(patch.object(dispatcher.CUDADispatcher, "__getitem__", noted))
+        return stack.pop_all().close
 
 
 class _Installed:
@@ -117,8 +130,9 @@ class _Installed:
         return partial(become, kind, state)
 
     def _device(self, number: int = 0) -> SimpleNamespace:
+        properties = properties_of(self._session.arch)
         return SimpleNamespace(
-            device_id=number, compute_capability=capability_of(self._session.arch), name=name_of(self._session.arch),
+            device_id=number, compute_capability=properties.capability, name=properties.name,
             uuid=f"00000000-0000-0000-0000-{number:012}", context=SimpleNamespace(handle=self._calls.context),
             set_current=lambda: None,
         )  # fmt: skip

@@ -5,13 +5,7 @@ from typing import Any, NamedTuple
 
 from wmma_emu.errors import OptionError, UnsupportedInstructionError
 from wmma_emu.instructions import Arch
-from wmma_emu.instructions.residency import residency_of
-
-_WARP = 32
-_THREADS = 1024
-_REGISTERS = 65536
-"""Threads of a block, and 32-bit registers of a multiprocessor: CUDA C++ Programming Guide 13.0, technical
-specifications, the same on all chips here."""
+from wmma_emu.languages.device_properties import REGISTERS, WARP_SIZE, DeviceProperties, properties_of
 
 ANSWERED_REGISTERS = 64
 """The registers per thread that a loaded kernel is said to use: only ptxas, which does not run, knows their number."""
@@ -46,7 +40,7 @@ class Properties(dict[str, int]):
     Examples
     --------
     >>> from wmma_emu.instructions import arch_of
-    >>> properties = properties_of(arch_of("h100"))
+    >>> properties = answers_of(properties_of(arch_of("h100")))
     >>> properties["multiprocessor_count"], properties["max_shared_mem"]
     (132, 232448)
     """
@@ -57,13 +51,13 @@ class Properties(dict[str, int]):
         )
 
 
-def properties_of(arch: Arch) -> Properties:
+def answers_of(device: DeviceProperties) -> Properties:
     """Return the properties of a chip that Triton's own driver has, except clock rates and bus widths."""
     return Properties(
-        max_shared_mem=arch.shared_kib.value * 1024,
-        max_num_regs=_REGISTERS,
-        multiprocessor_count=residency_of(arch).multiprocessors,
-        warpSize=_WARP,
+        max_shared_mem=device.limits.shared_bytes,
+        max_num_regs=REGISTERS,
+        multiprocessor_count=device.residency.multiprocessors,
+        warpSize=WARP_SIZE,
     )
 
 
@@ -78,11 +72,11 @@ class Utils:
     """The functions of a driver that Triton's compiled kernels and host code call."""
 
     def __init__(self, arch: Arch) -> None:
-        self._arch = arch
+        self._properties = properties_of(arch)
 
     def load_binary(self, name: str, binary: bytes, shared: int, device: int) -> tuple[Any, ...]:
         """Return the module, the function, its registers and spilled registers, and the most threads of a block."""
-        return self, LoadedKernel(name, binary.decode()), ANSWERED_REGISTERS, 0, _THREADS
+        return self, LoadedKernel(name, binary.decode()), ANSWERED_REGISTERS, 0, self._properties.limits.threads
 
     def unload_module(self, module: object) -> None:
         """Return: nothing was loaded into a GPU."""
@@ -92,11 +86,11 @@ class Utils:
 
     def get_device_properties(self, device: int) -> Properties:
         """Return the properties of the emulated chip."""
-        return properties_of(self._arch)
+        return answers_of(self._properties)
 
     def get_device_capability(self, device: int = 0) -> tuple[int, int]:
         """Return the compute capability."""
-        return divmod(self._arch.number, 10)
+        return self._properties.capability
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):

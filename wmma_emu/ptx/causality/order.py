@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The causality order between all threads of a launch: stamps of accesses, and which of them precede others."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.causality.memory_order import MemoryOrder
 from wmma_emu.ptx.causality.ordering import synchronises_through_memory
+from wmma_emu.ptx.causality.threads import ThreadIndices
 from wmma_emu.ptx.program.program import PtxInstruction
 
 _Mask = NDArray[np.bool_]
@@ -54,6 +56,7 @@ class CausalityOrder(MemoryOrder):
         self.bits = max((blocks * warps * LANES - 1).bit_length(), 1)
         self.dtype: Any = np.uint32
         self._numbers: dict[Any, _Stamps] = {}
+        self._actors: NDArray[np.intp] | None = None
 
     @property
     def are_blocks_unordered(self) -> bool:
@@ -68,6 +71,33 @@ class CausalityOrder(MemoryOrder):
         warp = first + np.arange(self.warps, dtype=np.uint64).reshape(1, -1, 1)
         numbers = (warp << np.uint64(_LANE_BITS)) + np.arange(LANES, dtype=np.uint64)
         self._numbers = {np.uint64: numbers, np.uint32: numbers.astype(np.uint32)}
+
+    @contextmanager
+    def acting(self, lanes: NDArray[np.intp]) -> Iterator[None]:
+        """Let one lane of each warp, (G, W), act for all lanes, which access memory for a copy that this lane issued.
+
+        Examples
+        --------
+        >>> order = CausalityOrder(1, 1)
+        >>> order.begin(np.arange(1))
+        >>> with order.acting(np.array([[3]])):
+        ...     stamp = order.stamps()[0, 0, 7]
+        >>> order.thread_of(stamp)
+        (0, 0, 3)
+        """
+        numbers, index = self._numbers, lanes[..., None]
+        self._numbers = {
+            kind: np.broadcast_to(np.take_along_axis(x, index, axis=2), x.shape) for kind, x in numbers.items()
+        }
+        self._stamps, self._actors = None, lanes
+        try:
+            yield
+        finally:
+            self._numbers, self._stamps, self._actors = numbers, None, None
+
+    def _acting_lane(self, at: tuple[NDArray[np.intp], ...]) -> ThreadIndices:
+        block, warp, lane = at[-3:]
+        return (block, warp, lane if self._actors is None else self._actors[block, warp])
 
     def stamps(self, active: NDArray[np.bool_] | None = None) -> _Stamps:
         """Return the stamp of an access by each thread now; 0, which means "never", for threads that are not active.
@@ -107,7 +137,7 @@ class CausalityOrder(MemoryOrder):
         at = np.nonzero(queried)
         shape = queried.shape
         out[at] = self.lanes_know(
-            (at[-3], at[-2], at[-1]),
+            self._acting_lane(at),
             np.broadcast_to(threads, shape)[at].astype(np.int64),
             np.broadcast_to(times, shape)[at].astype(np.int64),
         )  # fmt: skip
@@ -125,7 +155,7 @@ class CausalityOrder(MemoryOrder):
         found &= ~(in_wave & (times <= self.known[g, w, np.where(in_wave, warps, kind(0)).astype(np.int64)]))
         if self.knows_lanes and found.any():
             at = np.flatnonzero(found)
-            which = g[at], w[at], lane[at]
+            which = self._acting_lane((g[at], w[at], lane[at]))
             found[at] = ~self.lanes_know(which, owners[at].astype(np.int64), times[at].astype(np.int64))
         return found
 

@@ -75,9 +75,7 @@ class Silence:
         else:
             object.__setattr__(self, "line", number)
         if not isinstance(self.reason, str) or not self.reason.strip():
-            raise OptionError(
-                f"reason={shorten(self.reason)}: a silence needs a reason: why is the kernel correct?"
-            )
+            raise OptionError(f"reason={shorten(self.reason)}: a silence needs a reason: why is the kernel correct?")
         object.__setattr__(self, "reason", " ".join(self.reason.split()))
 
     @property

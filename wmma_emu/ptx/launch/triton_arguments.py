@@ -15,6 +15,7 @@ from wmma_emu.formats.codec import encode
 from wmma_emu.ptx.launch.memory_of_arrays import Raw, memory_of
 from wmma_emu.ptx.launch.options import LaunchOptions
 from wmma_emu.ptx.launch.triton_compiled import CompiledTriton, Path
+from wmma_emu.ptx.launch.triton_descriptors import descriptor_map
 from wmma_emu.ptx.memory.heap import alignment_of
 
 
@@ -99,24 +100,27 @@ def _mapped(function: Any, value: Any) -> Any:
 def parameter_values(compiled: CompiledTriton, values: Mapping[str, Any]) -> list[Any]:
     """Convert a launch's arguments to the values of the kernel's parameters, except scratch memory."""
     out: list[Any] = []
+    maps = iter(compiled.tensor_maps)
     for i, (name, kind) in enumerate(compiled.signature.items()):
         if name in values:
-            out += _flat(compiled, name, kind, values[name], (i,))
+            out += _flat(compiled, name, kind, values[name], (i,), maps)
     return [_bits(kind, value) for (_, kind), value in zip(compiled.parameters, out, strict=True)]
 
 
-def _flat(compiled: CompiledTriton, name: str, kind: Any, value: Any, path: Path) -> Iterator[Any]:
+def _flat(
+    compiled: CompiledTriton, name: str, kind: Any, value: Any, path: Path, maps: Iterator[Mapping[str, Any]]
+) -> Iterator[Any]:  # fmt: skip
     if isinstance(kind, tuple):
         if not isinstance(value, Sequence) or isinstance(value, str) or len(value) != len(kind):
             raise ArgumentError(
                 f"{name} of {compiled.name} was compiled as a tuple of {len(kind)}; it is {shorten(value)}"
             )
         for i, (inner, x) in enumerate(zip(kind, value, strict=True)):
-            yield from _flat(compiled, f"{name}[{i}]", inner, x, (*path, i))
+            yield from _flat(compiled, f"{name}[{i}]", inner, x, (*path, i), maps)
     elif kind == "constexpr":
         require_constant(compiled, name, compiled.constants[path], value)
     elif kind.startswith("tensordesc"):
-        yield from _descriptor(compiled, name, value)
+        yield from _descriptor(compiled, name, value, next(maps, {}))
     else:
         yield plain(value)
 
@@ -134,12 +138,15 @@ def require_constant(compiled: CompiledTriton, name: str, constant: Any, value: 
     )
 
 
-def _descriptor(compiled: CompiledTriton, name: str, value: Any) -> list[Any]:
+def _descriptor(compiled: CompiledTriton, name: str, value: Any, facts: Mapping[str, Any]) -> list[Any]:
+    """Return the parameters of a descriptor: a tensor map or its parts, then its shape and its strides."""
     from triton.backends.driver import decompose_descriptor
 
     if not hasattr(value, "block_shape"):
         raise ArgumentError(f"{name} of {compiled.name} is a TensorDescriptor, not {shorten(value)}")
-    return [plain(x) for x in decompose_descriptor(value)]
+    if not facts:
+        return [plain(x) for x in decompose_descriptor(value)]
+    return [descriptor_map(value, facts, plain(value.base)), *value.shape, *value.strides]
 
 
 def _bits(kind: str, value: Any) -> Any:

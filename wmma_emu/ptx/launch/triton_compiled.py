@@ -25,10 +25,10 @@ class CompiledTriton(NamedTuple):
     16, both by path. A launch passes the parameters ``given``, in order; global and profile ``scratch`` are the last
     two parameters.
 
-    ``fusion`` is whether ptxas may fuse products and sums. With ``tensor_maps``, descriptors become tensor maps (TMA)
-    instead of pointers, shapes and strides. ``assumed`` are assumptions because only types were given; ``mismatches``
-    names the arguments of a launch that Triton would specialise differently. ``cooperative`` is whether Triton
-    launches all blocks at the same time.
+    ``fusion`` is whether ptxas may fuse products and sums. ``tensor_maps`` has Triton's facts about the tensor map of
+    each descriptor, in order; without them, descriptors become pointers, shapes and strides. ``assumed`` are
+    assumptions because only types were given; ``mismatches`` names the arguments of a launch that Triton would
+    specialise differently. ``cooperative`` is whether Triton launches all blocks at the same time.
     """
 
     ptx: str
@@ -41,7 +41,7 @@ class CompiledTriton(NamedTuple):
     divisible: frozenset[Path]
     given: tuple[str, ...]
     fusion: bool
-    tensor_maps: bool
+    tensor_maps: tuple[Mapping[str, Any], ...]
     scratch: tuple[Scratch, Scratch]
     cooperative: bool = False
     assumed: tuple[str, ...] = ()

@@ -48,11 +48,11 @@ class TritonKernel(Kernel):
         self.types = types_of_triton(self.labels, dict(compiled.parameters))
 
     def require_modelled(self) -> None:
-        """Reject clusters, tensor maps, and parameters that Triton's instrumentation adds."""
+        """Reject clusters, tensor maps of FP4, and parameters that Triton's instrumentation adds."""
         compiled = self.triton
         for found, what in (
             (compiled.num_ctas != 1, f"runs in clusters of {compiled.num_ctas} blocks"),
-            (compiled.tensor_maps, "takes tensor maps (TMA) for its descriptors"),
+            (any(x.get("fp4_padded") for x in compiled.tensor_maps), "takes tensor maps of packed FP4"),
             (self.hidden_parameters != len(_SCRATCH), "has parameters that Triton's instrumentation added"),
         ):
             if found:

@@ -105,7 +105,7 @@ def compiled_triton(kernel: Any, given: Iterable[str]) -> CompiledTriton:
         ),
         given=tuple(given),
         fusion=bool(metadata.enable_fp_fusion) and "fmad=false" not in (metadata.ptx_options or ""),
-        tensor_maps=bool(getattr(metadata, "tensordesc_meta", None)),
+        tensor_maps=tuple(x or {} for x in getattr(metadata, "tensordesc_meta", None) or ()),
         cooperative=bool(getattr(metadata, "launch_cooperative_grid", False)),
         scratch=(
             Scratch(metadata.global_scratch_size, metadata.global_scratch_align),

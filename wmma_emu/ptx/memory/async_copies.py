@@ -27,7 +27,8 @@ _MOST = (1 << 31) - 1
 class AsyncCopy:
     """One execution of an asynchronous copy.
 
-    ``words`` are (count, blocks, warps, 32), for the threads of ``mask`` (None: all). ``group`` is the number of groups
+    ``words`` are (count, ..., blocks, warps, 32), for the threads of ``mask`` (None: all); further axes are several
+    pieces of a thread's copy. ``group`` is the number of groups
     that each thread had committed before; ``by_barrier`` is whether the phase of an mbarrier completes the copy, rather
     than a wait_group; ``undefined`` marks the uninitialised bits of the words. ``sources`` are the positions in global
     memory from which each thread reads, and ``read`` the number of bytes.
@@ -86,8 +87,10 @@ class AsyncCopies:
                 got, lost = memory.load(instruction, "global", source, _WORD, size // _WORD, participants)
             else:
                 some, missing = memory.load(instruction, "global", source, 1, amount, participants, alignment=size)
-                got = _words_of(some, size)
-                lost = None if missing is None else Undefined(_words_of(missing.bits, size), missing.origin.max(axis=0))
+                zeros = np.zeros(size, np.uint8)
+                got, lost = padded_words(some, zeros), None
+                if missing is not None:
+                    lost = Undefined(padded_words(missing.bits, zeros), missing.origin.max(axis=0))
             if participants is None or participants is active:
                 words, undefined = got, lost
             else:
@@ -108,7 +111,8 @@ class AsyncCopies:
         undefined: Undefined | None = None,
     ) -> AsyncCopy:  # fmt: skip
         """Start a copy whose bytes are known."""
-        shape, access = self.memory.threads.shape, resolved.access
+        access = resolved.access
+        shape = _shape_of(access.positions, self.memory.threads.shape)
         if self.memory.races is not None:
             self.memory.races.check_write(resolved, active)
         index = None if access.mask is None else np.flatnonzero(wide(access.mask, shape))
@@ -158,7 +162,8 @@ class AsyncCopies:
 
     def arrive(self, copy: AsyncCopy, ready: Active, now: Moment | None = None) -> None:
         """Write the bytes of a copy for the threads that are ready."""
-        memory, access, shape = self.memory, copy.resolved.access, self.memory.threads.shape
+        memory, access = self.memory, copy.resolved.access
+        shape = _shape_of(access.positions, memory.threads.shape)
         taken, index = narrowest(copy.mask, ready), None
         if taken is not None:
             index = np.flatnonzero(wide(taken, shape))
@@ -180,16 +185,17 @@ class AsyncCopies:
         if memory.races is not None:
             memory.races.arrive(copy.resolved, taken, memory.races.now() if now is None else now)
 
-    def describe_copy(self, position: int) -> Message:
-        """Describe the copy that is about to write a byte, and the missing wait."""
+    def describe_copy(self, position: int) -> tuple[Message, str]:
+        """Describe the copy that is about to write a byte, and the missing wait; name the remedy."""
         for copy in self._copies:
             access = copy.resolved.access
             hit = (access.positions <= position) & (position < access.positions + copy.size)
             hit = hit if copy.mask is None else hit & copy.mask
             if hit.any():
                 by = access.instruction
-                return f"{by.opcode} of ", place_of(by), f" is still writing: {self._missing(copy, hit)}"
-        return ("an asynchronous copy is still writing",)
+                text = f"{by.opcode} of ", place_of(by), f" is still writing: {self._missing(copy, hit)}"
+                return text, "phase" if copy.by_barrier else "copy"
+        return ("an asynchronous copy is still writing",), "copy"
 
     def _missing(self, copy: AsyncCopy, participants: NDArray[np.bool_]) -> str:
         """Describe the wait that is missing for a pending copy of some threads."""
@@ -255,8 +261,19 @@ def _amounts(read: Array, size: int, active: Active) -> list[tuple[int, Active]]
     return [(x, participants) for x, participants in found if participants is not None and participants.any()]
 
 
-def _words_of(some: Array, size: int) -> Array:
-    """Pad some bytes, (bytes, ...), with zeros, and join them to words: (words, ...)."""
-    padded = np.zeros((*some.shape[1:], size), np.uint8)
+def padded_words(some: Array, end: NDArray[np.uint8]) -> Array:
+    """Replace the first of some bytes, (bytes, ...), in a pattern, and join them to words: (words, ...).
+
+    Examples
+    --------
+    >>> padded_words(np.array([[1], [2]], np.uint8), np.full(8, 255, np.uint8)).tolist()
+    [[4294902273], [4294967295]]
+    """
+    padded = np.empty((*some.shape[1:], len(end)), np.uint8)
+    padded[...] = end
     padded[..., : len(some)] = np.moveaxis(some, 0, -1)
     return np.moveaxis(padded.view(np.uint32), -1, 0)
+
+
+def _shape_of(positions: NDArray[np.int64], threads: tuple[int, ...]) -> tuple[int, ...]:
+    return np.broadcast_shapes(positions.shape, threads)

@@ -3,6 +3,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,6 +89,19 @@ class _ReleasedKnowledge:
         self.completed_pieces[block] = self.arriving_pieces[block]
 
 
+class _AttachedCopy(NamedTuple):
+    """A copy that the phase of an mbarrier completes for the threads of a mask, as a write at a time."""
+
+    copy: AsyncCopy
+    mask: Active
+    now: Moment | None
+
+    def joined(self, other: "_AttachedCopy") -> "_AttachedCopy":
+        """Return the copy for the threads of both masks; None stands for all threads."""
+        both = None if self.mask is None or other.mask is None else self.mask | other.mask
+        return self._replace(mask=both)
+
+
 class Mbarriers:
     """The mbarriers of a wave, by block and address.
 
@@ -98,7 +112,8 @@ class Mbarriers:
         self.memory = memory
         self._async_copies = copies
         self._released: dict[int, _ReleasedKnowledge] = {}
-        self._copies: dict[int, list[tuple[AsyncCopy, Active, Moment | None]]] = {}
+        self._copies: dict[int, list[_AttachedCopy]] = {}
+        self._completed: list[_AttachedCopy] = []
         self._words = memory.shared.view(8)
         self._waits: dict[int, tuple[PtxInstruction, NDArray[np.int64], NDArray[np.bool_]]] = {}
 
@@ -132,12 +147,32 @@ class Mbarriers:
         """Return the parities of the current phases."""
         return np.asarray(self._words.take(positions >> 3) >> np.uint64(63))
 
-    def expect(self, position: int, amount: int) -> None:
-        """Add to the number of expected bytes."""
-        word = self.word(position)
-        if word is not None:
-            word.bytes += amount
+    def expect(self, positions: NDArray[np.int64], amounts: NDArray[np.int64]) -> None:
+        """Add to the numbers of expected bytes, for some threads in their order."""
+        for position, amount in zip(positions.tolist(), amounts.tolist(), strict=True):
+            word = self.word(position)
+            if word is not None:
+                word.bytes += amount
+                self.settle(position, word)
+        self._finish_copies()
+
+    def deliver(self, positions: NDArray[np.int64], amounts: NDArray[np.int64]) -> None:
+        """Complete the transactions of copies, whose bytes arrive in small packets.
+
+        If more bytes arrive than the phase expects, it completes when the expected ones have arrived, and the others
+        count for the next phase (NVIDIA H200, driver 580.159.04, 2026-11-23).
+        """
+        for position, amount in zip(positions.tolist(), amounts.tolist(), strict=True):
+            word = self.word(position)
+            if word is None:
+                continue
+            rest = amount - word.bytes if 0 < word.bytes < amount and not word.pending else 0
+            word.bytes -= amount - rest
             self.settle(position, word)
+            if rest:
+                word.bytes -= rest
+                self.put(position, word)
+        self._finish_copies()
 
     def arrive(
         self, positions: NDArray[np.int64], counts: NDArray[np.int64], expected: NDArray[np.int64], *,
@@ -165,6 +200,7 @@ class Mbarriers:
                 word.expected -= count if drop else 0
                 word.pending -= count
                 self.settle(position, word)
+        self._finish_copies()
         return tokens, refused
 
     def release(
@@ -203,13 +239,22 @@ class Mbarriers:
             yield self._released_at(address)[1], participants
 
     def settle(self, position: int, word: Word) -> None:
-        """Complete the phase if nothing is pending, complete its copies, and write the mbarrier's bits."""
+        """Complete the phase if nothing is pending, note its copies as complete, and write the mbarrier's bits."""
         if word.completes():
             block, released = self._released_at(position)
             released.complete(block)
-            for copy, mask, now in self._copies.pop(position, ()):
-                self._async_copies.finish([(copy, mask)], now)
+            self._completed += self._copies.pop(position, ())
         self.put(position, word)
+
+    def _finish_copies(self) -> None:
+        """Write what completed phases have copied, each copy once for all blocks."""
+        done: dict[int, _AttachedCopy] = {}
+        for one in self._completed:
+            before = done.get(id(one.copy))
+            done[id(one.copy)] = one if before is None else one.joined(before)
+        self._completed.clear()
+        for copy, mask, now in done.values():
+            self._async_copies.finish([(copy, mask)], now)
 
     def note_waits(self, instruction: PtxInstruction, positions: NDArray[np.int64], over: NDArray[np.bool_]) -> None:
         """Record at which mbarriers threads waited last, and whether the phase was complete."""
@@ -232,4 +277,4 @@ class Mbarriers:
 
     def attach(self, position: int, copies: list[tuple[AsyncCopy, Active]], now: Moment | None) -> None:
         """Let the current phase complete some copies, written at the time ``now``."""
-        self._copies.setdefault(position, []).extend((copy, mask, now) for copy, mask in copies)
+        self._copies.setdefault(position, []).extend(_AttachedCopy(copy, mask, now) for copy, mask in copies)

@@ -20,7 +20,9 @@ from wmma_emu.ptx.pages import zeroed
 from wmma_emu.ptx.threads import Active, Array
 
 _PIECE = 16
-"""Bytes that an asynchronous product reads at once."""
+"""Bytes that an asynchronous product or a bulk copy reads at once."""
+
+_PRODUCT: Message = ("a wgmma.mma_async may still read: no wgmma.wait_group has waited for it",)
 
 
 class Shadow:
@@ -42,7 +44,8 @@ class Shadow:
         if follows:
             self.uninitialised = UninitialisedBits(window.name, len(window.flat), origins, is_written=is_written)
         self.pending = self.held = 0
-        self.describe_copy: Callable[[int], Message] = lambda position: ("an asynchronous copy",)
+        self.describe_copy: Callable[[int], tuple[Message, str]] = lambda position: (("an asynchronous copy",), "copy")
+        self.describe_reader: Callable[[int], tuple[Message, str]] = lambda piece: (_PRODUCT, "product")
         self._in_flight = np.zeros(0, np.uint8)
         self._views: dict[int, NDArray[Any]] = {}
         self._readers = np.zeros(0, np.uint32)
@@ -135,11 +138,12 @@ class Shadow:
         if bad.any() and not self.reporter.is_race(
             access.instruction
         ):  # without a barrier it is a race, which is reported instead
+            shape = np.broadcast_shapes(bad.shape, positions.shape)
+            first = int(np.broadcast_to(positions, shape)[np.broadcast_to(bad, shape)][0])
             self.reporter.note(
                 "missing wait", access.instruction, bad, active, access.addresses,
                 lambda address: self.reporter.access_in_flight(
-                    self.window.name, address, access.size, True,
-                    ("a wgmma.mma_async may still read: no wgmma.wait_group has waited for it",), "product",
+                    self.window.name, address, access.size, True, *self.describe_reader(first // _PIECE)
                 ),
             )  # fmt: skip
 
@@ -156,7 +160,7 @@ class Shadow:
             self.reporter.note(
                 "missing wait", access.instruction, bad, active, access.addresses,
                 lambda address: self.reporter.access_in_flight(
-                    self.window.name, address, access.size, write, self.describe_copy(int(full[0]))
+                    self.window.name, address, access.size, write, *self.describe_copy(int(full[0]))
                 ),
             )  # fmt: skip
 

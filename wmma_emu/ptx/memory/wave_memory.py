@@ -4,6 +4,7 @@
 from functools import cached_property
 
 from wmma_emu.ptx.memory.async_copies import AsyncCopies
+from wmma_emu.ptx.memory.bulk_groups import BulkGroups
 from wmma_emu.ptx.memory.loads_and_stores import LoadsAndStores
 from wmma_emu.ptx.memory.mbarriers import Mbarriers
 
@@ -20,3 +21,8 @@ class WaveMemory(LoadsAndStores):
     def mbarriers(self) -> Mbarriers:
         """The mbarriers, in shared memory."""
         return Mbarriers(self, self.copies)
+
+    @cached_property
+    def bulk_groups(self) -> BulkGroups:
+        """The bulk groups of the threads."""
+        return BulkGroups(self)

@@ -139,8 +139,10 @@ class VariableNames:
         for info in self._module.debug(space):
             found = info.variable(symbol)
             # The local memory of a function, which contains several variables, may be larger than their sum.
-            if found is not None and found.kind is not None and all(
-                found.kind.bytes == size if found.name else found.kind.bytes <= size for size in sizes
+            if (
+                found is not None
+                and found.kind is not None
+                and all(found.kind.bytes == size if found.name else found.kind.bytes <= size for size in sizes)
             ):
                 return found
         kinds = {declared_type(x) for x in declared}

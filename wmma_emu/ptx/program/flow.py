@@ -35,8 +35,7 @@ _PREDICABLE = frozenset(
 it."""
 
 READS_FIRST = frozenset(
-    "bar barrier wgmma st stmatrix red prefetch prefetchu cp mbarrier tcgen05 discard nanosleep "
-    "stackrestore".split()
+    "bar barrier wgmma st stmatrix red prefetch prefetchu cp mbarrier tcgen05 discard nanosleep stackrestore".split()
 )
 """The instructions that may read their first operand."""
 

@@ -29,7 +29,6 @@ OF_A_KERNEL = "is a kernel; kernels cannot be launched from kernels"
 """The reason why the address of a kernel is refused."""
 
 
-
 @dataclass(slots=True)
 class ModuleSymbols:
     """The names of a module.
@@ -66,7 +65,6 @@ class ModuleSymbols:
         if name in self.shared:
             return "is in shared memory, whose address is known only in a kernel"
         return "is not declared"
-
 
     def address_of_function(self, name: str) -> Symbol | str:
         """Return the symbol of a function, or the reason why its address is not available."""

@@ -118,9 +118,7 @@ def _bits(variable: VariableText, value: Literal, lines: tuple[str, ...]) -> int
 
 
 def _mismatch(variable: VariableText, given: str, lines: tuple[str, ...]) -> PtxSyntaxError:
-    return fault(
-        lines, variable, f"{given} cannot initialise {short_name(variable.name)}, which is .{variable.type}"
-    )
+    return fault(lines, variable, f"{given} cannot initialise {short_name(variable.name)}, which is .{variable.type}")
 
 
 def _single(value: float) -> int:

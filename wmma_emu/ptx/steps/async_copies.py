@@ -7,6 +7,7 @@ from wmma_emu.ptx.program.faults import refusal
 from wmma_emu.ptx.program.program import Immediate, Operand, Predicate, PtxInstruction, Register
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.addresses import address_operand, addresses_of
+from wmma_emu.ptx.steps.bulk_copies import bulk_copy
 from wmma_emu.ptx.steps.collectives import note
 from wmma_emu.ptx.steps.lane_operations import Active, CompileContext, MachineStep, Step
 from wmma_emu.ptx.steps.loads import is_hint, require_values
@@ -18,6 +19,8 @@ _SIZES = {"ca": (4, 8, 16), "cg": (16,)}
 
 def _cp(instruction: PtxInstruction, context: CompileContext) -> Step:
     kind = instruction.modifiers
+    if "bulk" in kind[:3]:
+        return bulk_copy(instruction)
     if kind[:1] != ("async",):
         raise refusal(instruction, "does not exist; did you mean cp.async?")
     if "mbarrier" in kind:
@@ -44,9 +47,7 @@ def _copy(instruction: PtxInstruction) -> Step:
     kind = instruction.modifiers[1:]
     spaces = [x.split("::")[0] for x in kind if x.split("::")[0] in ("shared", "global")]
     if not kind or kind[0] not in _SIZES or spaces != ["shared", "global"]:
-        raise refusal(
-            instruction, "does not exist; expected cp.async.ca.shared.global or cp.async.cg.shared.global"
-        )
+        raise refusal(instruction, "does not exist; expected cp.async.ca.shared.global or cp.async.cg.shared.global")
     for modifier in kind[1:]:
         if not (modifier.split("::")[0] in ("shared", "global") or is_hint(modifier)):
             raise refusal(instruction, f".{modifier} is not a modifier of cp.async")

@@ -91,9 +91,7 @@ _ROUNDING = "rn|rz|rm|rp"
 
 FLOAT_ENTRIES: Entries = {
     **operation_entries("add|sub|mul", f"-|{_ROUNDING} -|ftz -|sat f32", _single, "9.7.3.3 to 9.7.3.5"),
-    **operation_entries(
-        "add|sub|mul", f"-|{_ROUNDING} -|ftz - f32x2", _single, "9.7.3.3 to 9.7.3.5", first="sm_100"
-    ),
+    **operation_entries("add|sub|mul", f"-|{_ROUNDING} -|ftz - f32x2", _single, "9.7.3.3 to 9.7.3.5", first="sm_100"),
     **operation_entries("fma", f"{_ROUNDING} -|ftz - f32x2", _single, "9.7.3.6", first="sm_100"),
     **operation_entries("add|sub", f"-|{_ROUNDING} -|sat f32 f16|bf16", _mixed, "9.7.5.1, 9.7.5.2", first="sm_100"),
     **operation_entries("fma", f"{_ROUNDING} -|sat f32 f16|bf16", _mixed, "9.7.5.3", first="sm_100"),

@@ -87,9 +87,7 @@ def _store(instruction: PtxInstruction, context: CompileContext) -> Step:
     if access.space in ("const",):
         raise refusal(instruction, "cannot write constant memory")
     if access.space.startswith("param") and isinstance(access.address.base, Symbol):
-        raise refusal(
-            instruction, f"{access.address.base.name} is a parameter of the kernel, which is read-only"
-        )
+        raise refusal(instruction, f"{access.address.base.name} is a parameter of the kernel, which is read-only")
     sources = access.elements
     for source in sources:
         if source is None and access.size * access.length == 32:

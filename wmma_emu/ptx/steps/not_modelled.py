@@ -26,10 +26,9 @@ def _entry(pattern: str, section: str, why: str) -> NotModelledEntry:
     return NotModelledEntry(pattern, why, Evidence("documented", f"PTX ISA {section}"))
 
 
-_TMA = "is a copy of a tensor (TMA), which is not modelled; compile for sm_80 or without descriptors"
+_OTHER_TMA = "is a copy of a tensor that only chips after sm_90 have, and is not modelled; compile for sm_90a"
 _CLUSTER = (
-    "accesses the shared memory of a cluster asynchronously, which is not modelled; compile for one block per "
-    "cluster"
+    "accesses the shared memory of a cluster asynchronously, which is not modelled; compile for one block per cluster"
 )
 _SEVERAL = "addresses the memory of several GPUs at once, which is not modelled: the emulator has one GPU"
 
@@ -39,21 +38,27 @@ NOT_MODELLED = (
         "uses tensor memory, whose instructions have no recordings and are not modelled in kernels; "
         "wmma_emu.tcgen05 executes single instructions",
     ),
-    _entry(r"cp\.(reduce\.)?async\.bulk\.(prefetch\.)?tensor", "9.1, cp.async.bulk.tensor", _TMA),
     _entry(
-        r"tensormap\.", "9.1, tensormap",
-        "changes a tensor map, for copies of tensors (TMA), which are not modelled; compile for sm_80 or without "
-        "descriptors",
+        r"cp\.(reduce\.)?async\.bulk\.(prefetch\.)?tensor\..*(gather4|scatter4|im2col::w|cta_group)",
+        "9.1, cp.async.bulk.tensor", _OTHER_TMA,
+    ),
+    _entry(
+        r"tensormap\.replace\..*swizzle_atomicity", "9.1, tensormap.replace",
+        "changes a field of tensor maps that only chips after sm_90 have; it is not modelled",
     ),
     _entry(r"multimem\.", "9.3, multimem", _SEVERAL),
     _entry(r"fabric\.", "9.4, fabric", _SEVERAL),
     _entry(
-        r"cp\.async\.bulk", "9.1, cp.async.bulk",
-        "is a bulk copy, which is not modelled; cp.async.ca and cp.async.cg are modelled",
+        r"cp\.(reduce\.)?async\.bulk\.shared::(cta|cluster)\.shared::cta", "9.1, cp.async.bulk",
+        "copies to the shared memory of another block of the cluster, which is not modelled: clusters have one block",
     ),
     _entry(
-        r"cp\.reduce\.async\.bulk", "9.1, cp.reduce.async.bulk",
-        "is a bulk reduction, which is not modelled; red is",
+        r"cp\.async\.bulk\..*(multicast::cluster::(16b|32b)|ignore_oob)", "9.4, cp.async.bulk",
+        "has a mask of blocks or of bytes that PTX ISA 9.4 adds, which is not modelled; leave the modifier out",
+    ),
+    _entry(
+        r"cp\.async\.bulk\..*cp_mask", "9.1, cp.async.bulk",
+        "copies the bytes of a mask, which only chips after sm_90 do; it is not modelled",
     ),
     _entry(r"(st|red)\.async\.", "9.1, st.async, red.async", _CLUSTER),
     _entry(

@@ -131,9 +131,7 @@ def _no_object(handle: int, found: MappedObject[Any] | None, kind: type) -> str:
     )
 
 
-def has_geometry(
-    state: State, instruction: PtxInstruction, texels: Texels, geometry: Geometry, active: Active
-) -> bool:
+def has_geometry(state: State, instruction: PtxInstruction, texels: Texels, geometry: Geometry, active: Active) -> bool:
     """Return whether an object has the geometry of the instruction; report it if it does not."""
     if (len(texels.extents), texels.layers is not None) == (geometry.axes, geometry.has_layers):
         return True

@@ -8,6 +8,7 @@ from wmma_emu.ptx.program.resolve import PARTS_OF_REGISTERS
 from wmma_emu.ptx.steps.memory_steps import SOME_ELEMENTS
 from wmma_emu.ptx.steps.not_modelled import NOT_MODELLED
 from wmma_emu.ptx.steps.object_operands import SAMPLERS
+from wmma_emu.ptx.steps.tensor_map_steps import NARROW
 from wmma_emu.ptx.steps.values import REFUSED
 from wmma_emu.ptx.steps.video import REFUSED_OF_VIDEO
 from wmma_emu.scalar.cvt import STOCHASTIC
@@ -22,5 +23,5 @@ def reasons() -> tuple[str, ...]:
     >>> any("tensor memory" in x for x in reasons())
     True
     """
-    texts = STOCHASTIC, PARTS_OF_REGISTERS, SOME_ELEMENTS, SAMPLERS, OF_A_KERNEL
+    texts = STOCHASTIC, PARTS_OF_REGISTERS, SOME_ELEMENTS, SAMPLERS, OF_A_KERNEL, NARROW
     return (*(x.why for x in NOT_MODELLED), *REFUSED.values(), *REFUSED_OF_VIDEO.values(), *texts)

@@ -48,6 +48,9 @@ _CLASSES = {
     "POLICY": "L2::evict_(last|normal|first|unchanged)",
     "OPERATION": "and|or|xor|exch|cas|add|inc|dec|min|max",
     "HALF": "b?f16(x2)?",
+    "FIELD": "global_address|rank|box_dim|global_dim|global_stride|element_stride|elemtype|interleave_layout"
+    "|swizzle_mode|fill_mode",
+    "REDUCED": "[bus](32|64)|f(32|64)|b?f16",
     "RESTRICT": "sync_restrict::shared::(cta|cluster(::read)?)",
     "KIND": r"kind::\w+",
     "SCALES": r"scale_vec::\dX",
@@ -133,7 +136,23 @@ cp.async.commit_group; ;
 cp.async.wait_group; ; #
 cp.async.wait_all; ;
 cp.async.mbarrier.arrive; -|noinc -|SHARED b64; [shared]
-cp.async.bulk; *; *
+tensormap.replace; tile FIELD -|global|shared::cta b1024 b32|b64; *
+tensormap.cp_fenceproxy; global shared::cta tensormap::generic release SCOPE sync aligned; *
+cp.async.bulk; shared::cta|shared::cluster global mbarrier::complete_tx::bytes -|multicast::cluster -|HINT; [shared] \\
+[global] u32 [shared] *
+cp.async.bulk; global shared::cta bulk_group -|HINT; [global] [shared] u32 u64?
+cp.async.bulk.prefetch; L2 global -|HINT; [global] u32 u64?
+cp.async.bulk.commit_group; ;
+cp.async.bulk.wait_group; -|read; #
+cp.async.bulk.tensor; 1d|2d|3d|4d|5d shared::cta|shared::cluster global -|tile|im2col mbarrier::complete_tx::bytes \\
+-|multicast::cluster -|HINT; *
+cp.async.bulk.tensor; 1d|2d|3d|4d|5d global shared::cta -|tile|im2col_no_offs bulk_group -|HINT; *
+cp.async.bulk.prefetch.tensor; 1d|2d|3d|4d|5d L2 global -|tile|im2col -|HINT; *
+cp.reduce.async.bulk; global shared::cta bulk_group -|HINT add|min|max|inc|dec|and|or|xor REDUCED; [global] [shared] \\
+u32 u64?
+cp.reduce.async.bulk; global shared::cta bulk_group -|HINT add noftz HALF|f32; [global] [shared] u32 u64?
+cp.reduce.async.bulk.tensor; 1d|2d|3d|4d|5d global shared::cta add|min|max|inc|dec|and|or|xor -|tile|im2col_no_offs \\
+bulk_group -|HINT; *
 mbarrier.init; -|SHARED b64; [shared] count
 mbarrier.inval; -|SHARED b64; [shared]
 mbarrier.arrive; -|release|relaxed -|cta|cluster -|noComplete -|SHARED|shared::cluster b64; =u64_? [shared] u32?

@@ -11,6 +11,7 @@ from wmma_emu.ptx.steps import (
     shuffles,
     stack_steps,
     surface_steps,
+    tensor_map_steps,
     texture_steps,
     votes,
     wgmma_steps,
@@ -23,7 +24,7 @@ __all__ = ["MACHINE_STEPS", "NOTHING", "VALUE_STEPS"]
 
 _MODULES = (
     memory_steps, atomics, async_copies, shuffles, votes, matrix_moves, wmma_steps, mma_steps, wgmma_steps,
-    stack_steps, texture_steps, surface_steps, object_queries,
+    stack_steps, texture_steps, surface_steps, object_queries, tensor_map_steps,
 )  # fmt: skip
 
 MACHINE_STEPS: dict[str, MachineStep] = {

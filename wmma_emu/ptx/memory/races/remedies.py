@@ -77,6 +77,20 @@ REMEDIES = {
         "cp.async.wait_group or cp.async.wait_all for this copy, in the threads that copy; then a barrier, if other "
         "threads access the bytes",
     ),
+    "phase": Remedy(
+        "",
+        "",
+        "mbarrier.try_wait in a loop, for the phase of the copy of {0}, in each thread that uses the bytes, before {1}",
+        "mbarrier.try_wait in a loop, for the phase of this copy, in each thread that uses the bytes",
+    ),
+    "bulk store": Remedy(
+        "",
+        "",
+        "cp.async.bulk.commit_group and cp.async.bulk.wait_group.read in the thread that issued the copy of {0}; then "
+        "a barrier, if other threads write the bytes, before {1}",
+        "cp.async.bulk.commit_group and cp.async.bulk.wait_group.read in the thread that issued the copy; then a "
+        "barrier, if other threads write the bytes",
+    ),
     "product": Remedy(
         "",
         "",

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: MIT
+"""Bulk groups: copies from shared memory whose source a thread must not write before it has waited for the group."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wmma_emu.ptx.findings import Message, place_of
+from wmma_emu.ptx.memory.loads_and_stores import LoadsAndStores
+from wmma_emu.ptx.program.program import PtxInstruction
+from wmma_emu.ptx.threads import Active
+
+_MOST = (1 << 31) - 1
+
+
+class _SourceRead(NamedTuple):
+    """Pieces of 16 bytes that a group still reads, each with the number of the thread that issued the copy."""
+
+    instruction: PtxInstruction
+    pieces: NDArray[np.int64]
+    threads: NDArray[np.int64]
+    groups: NDArray[np.int64]
+
+    def where(self, chosen: NDArray[np.bool_]) -> "_SourceRead":
+        return _SourceRead(self.instruction, self.pieces[chosen], self.threads[chosen], self.groups[chosen])
+
+
+class BulkGroups:
+    """The bulk groups of a wave: each thread commits its copies to a group, and waits for all but its last groups."""
+
+    def __init__(self, memory: LoadsAndStores) -> None:
+        self._memory = memory
+        self._describe_product = memory.shared_shadow.describe_reader
+        memory.shared_shadow.describe_reader = self._describe_reader
+        self._committed = np.zeros(memory.threads.shape, np.int64)
+        self._reads: list[_SourceRead] = []
+
+    def reads(self, instruction: PtxInstruction, pieces: NDArray[np.int64], threads: NDArray[np.int64]) -> None:
+        """Record that a copy reads pieces of shared memory; ``threads`` are flat numbers of the issuing threads."""
+        self._memory.shared_shadow.hold(pieces)
+        self._reads.append(_SourceRead(instruction, pieces, threads, self._committed.reshape(-1)[threads]))
+
+    def _describe_reader(self, piece: int) -> tuple[Message, str]:
+        """Describe what still reads a piece of shared memory, and name the remedy."""
+        for read in self._reads:
+            if (read.pieces == piece).any():
+                by = read.instruction
+                missing = " may still read: no cp.async.bulk.wait_group has waited for it"
+                return (f"{by.opcode} of ", place_of(by), missing), "bulk store"
+        return self._describe_product(piece)
+
+    def commit(self, active: Active) -> None:
+        """End the group of the active threads."""
+        self._committed += 1 if active is None else active
+
+    def wait(self, pending: int, active: Active) -> None:
+        """Wait until all but the last ``pending`` groups of the active threads have read their sources."""
+        left = (self._committed - min(pending, _MOST)).reshape(-1)
+        chosen = None if active is None else np.broadcast_to(active, self._committed.shape).reshape(-1)
+        kept = []
+        for read in self._reads:
+            done = read.groups < left[read.threads]
+            if chosen is not None:
+                done &= chosen[read.threads]
+            self._memory.release(read.pieces[done])
+            if not done.all():
+                kept.append(read.where(~done))
+        self._reads = kept

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: MIT
+"""The mbarrier operand of an instruction, and the threads that access the barriers that it names."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wmma_emu.ptx.causality import ThreadIndices
+from wmma_emu.ptx.memory.generic import classify
+from wmma_emu.ptx.memory.masks import fit
+from wmma_emu.ptx.program.faults import refusal
+from wmma_emu.ptx.program.program import AddressOperand, Operand, PtxInstruction
+from wmma_emu.ptx.state import State
+from wmma_emu.ptx.steps.addresses import address_operand, addresses_of, space_of
+from wmma_emu.ptx.steps.collectives import note
+from wmma_emu.ptx.steps.lane_operations import Active
+from wmma_emu.ptx.steps.loads import require_values
+from wmma_emu.ptx.threads import Array
+
+
+class BarrierAccesses(NamedTuple):
+    """The threads that access a barrier, in order: the position of each thread's barrier, and the thread."""
+
+    positions: NDArray[np.int64]
+    blocks: NDArray[np.int64]
+    warps: NDArray[np.int64]
+    lanes: NDArray[np.int64]
+
+    def of(self, value: Array, shape: tuple[int, int, int]) -> Array:
+        """Return the values of these threads."""
+        return np.asarray(np.broadcast_to(value, shape)[self.blocks, self.warps, self.lanes])
+
+    def only(self, where: NDArray[np.bool_]) -> "BarrierAccesses":
+        """Return some of the threads."""
+        return BarrierAccesses(*(x[where] for x in self))
+
+    def mask(self, shape: tuple[int, int, int]) -> NDArray[np.bool_]:
+        """Return the mask of the threads, (blocks, warps, 32)."""
+        out = np.zeros(shape, np.bool_)
+        out[self.blocks, self.warps, self.lanes] = True
+        return out
+
+    @property
+    def at(self) -> ThreadIndices:
+        """The indices of the threads."""
+        return self.blocks, self.warps, self.lanes
+
+
+def barrier_operand(instruction: PtxInstruction, operand: Operand | None) -> AddressOperand:
+    """Return the operand that is the address of an mbarrier."""
+    return address_operand(instruction, operand, ("shared",))
+
+
+def operand_at(instruction: PtxInstruction, k: int) -> Operand | None:
+    """Return an operand that an instruction needs."""
+    if k >= len(instruction.operands):
+        raise refusal(instruction, f"expects at least {k + 1} operands")
+    return instruction.operands[k]
+
+
+def value_at(instruction: PtxInstruction, k: int) -> Operand | None:
+    """Return an operand that must have a value."""
+    operand = operand_at(instruction, k)
+    require_values(instruction, operand)
+    return operand
+
+
+def barrier_accesses(
+    state: State,
+    instruction: PtxInstruction,
+    address: AddressOperand,
+    active: Active,
+    *,
+    write: bool,
+    exists: bool = True,
+) -> BarrierAccesses:
+    """Return the barriers that active threads access; threads without a valid barrier are reported and left out."""
+    memory, shape = state.memory, state.shape
+    state.require_defined(instruction, address, active, "the address")
+    active = state.threads.exists if active is None else active
+    space, addresses = space_of(instruction, address), addresses_of(state, address)
+    if not space:
+        part = classify(addresses, fit(active, addresses.shape))[0]
+        space, addresses = part.space, part.addresses
+    space = "shared" if space.startswith("shared") else space
+    reached = memory.resolve(instruction, space, addresses, 8, 1, 8, active, write=True, ordering="weak")
+    mask = np.ones(shape, np.bool_) if reached.mask is None else np.broadcast_to(reached.mask, shape)
+    if space != "shared":
+        text = f"a barrier has to be in shared memory, not in {space} memory"
+        note(state, instruction, "illegal operand", mask, text)
+        mask = np.zeros(shape, np.bool_)
+    positions = np.broadcast_to(reached.where.positions, shape)[mask]
+    if space == "shared" and write:
+        memory.note_store(reached, positions, active, None)
+    elif space == "shared" and memory.races is not None:
+        memory.races.read(reached, active)
+    accesses = BarrierAccesses(positions, *np.nonzero(mask))
+    if exists:
+        made = memory.mbarriers.exist(positions)
+        if not made.all():
+            wrong = accesses.only(~made).mask(shape)
+            text = "this address does not contain a barrier: no mbarrier.init has created one"
+            note(state, instruction, "illegal operand", wrong, text)
+            accesses = accesses.only(made)
+    return accesses

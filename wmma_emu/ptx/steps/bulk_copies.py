@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: MIT
+"""``cp.async.bulk`` and ``cp.reduce.async.bulk``: bulk copies, their groups, and the copies of tensors among them."""
+
+import re
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wmma_emu.ptx.program.faults import refusal
+from wmma_emu.ptx.program.program import Immediate, Operand, PtxInstruction
+from wmma_emu.ptx.state import State
+from wmma_emu.ptx.steps.addresses import address_operand, addresses_of
+from wmma_emu.ptx.steps.barrier_accesses import barrier_accesses, barrier_operand
+from wmma_emu.ptx.steps.chunk_copies import (
+    CHUNK_BYTES,
+    CopiedChunks,
+    complete,
+    load_chunks,
+    reduce_chunks,
+    require_own_block,
+    store_chunks,
+)
+from wmma_emu.ptx.steps.collectives import note
+from wmma_emu.ptx.steps.issuers import Issuers, issuers_of
+from wmma_emu.ptx.steps.lane_operations import Active, Step
+from wmma_emu.ptx.steps.loads import require_values
+from wmma_emu.ptx.steps.tensor_copies import tensor_load, tensor_prefetch, tensor_store
+
+_REDUCTIONS = ("add", "min", "max", "inc", "dec", "and", "or", "xor")
+_TYPE = re.compile(r"([bsu](32|64)|b?f16|f32|f64)\Z")
+
+
+def bulk_copy(instruction: PtxInstruction) -> Step:
+    """Build the step of an instruction that begins with cp.async.bulk or cp.reduce.async.bulk."""
+    kind, operands = instruction.modifiers, list(instruction.operands)
+    if "commit_group" in kind:
+        return lambda state, active: state.memory.bulk_groups.commit(active)
+    if "wait_group" in kind:
+        return _wait(instruction, operands)
+    if "L2::cache_hint" in kind:
+        operands.pop()
+    mask = operands.pop() if "multicast::cluster" in kind else None
+    reduction = next((x for x in kind if x in _REDUCTIONS), "") if "reduce" in kind else ""
+    if "tensor" in kind:
+        if "prefetch" in kind:
+            return tensor_prefetch(instruction, operands)
+        is_load = "mbarrier::complete_tx::bytes" in kind
+        return tensor_load(instruction, operands, mask) if is_load else tensor_store(instruction, operands, reduction)
+    if "prefetch" in kind:
+        return lambda state, active: None
+    if "mbarrier::complete_tx::bytes" in kind:
+        return _load(instruction, operands, mask)
+    return _store(instruction, operands, reduction)
+
+
+def _wait(instruction: PtxInstruction, operands: list[Operand | None]) -> Step:
+    number = operands[0] if operands else None
+    if not isinstance(number, Immediate) or number.kind != "int" or number.value < 0:
+        raise refusal(instruction, "expects a number of pending groups from 0 upwards")
+    pending = number.value
+    return lambda state, active: state.memory.bulk_groups.wait(pending, active)
+
+
+def _load(instruction: PtxInstruction, operands: list[Operand | None], mask: Operand | None) -> Step:
+    target = address_operand(instruction, operands[0], ("shared",))
+    source, size = address_operand(instruction, operands[1], ("global",)), operands[2]
+    barrier = barrier_operand(instruction, operands[3])
+    require_values(instruction, size)
+
+    def step(state: State, active: Active) -> None:
+        require_own_block(state, instruction, mask, active)
+        for operand in (target, source, size):
+            state.require_defined(instruction, operand, active, "an operand")
+        for issuers in issuers_of(active, state.threads.exists, state.shape):
+            chunks, sizes = _chunks(
+                state, instruction, issuers, addresses_of(state, source), addresses_of(state, target), size
+            )
+            accesses = barrier_accesses(state, instruction, barrier, chunks.issuers.mask(), write=False)
+            load_chunks(state, instruction, chunks, accesses)
+            amounts = np.zeros(state.shape, np.int64)
+            amounts[chunks.issuers.blocks, chunks.issuers.warps, chunks.issuers.lanes] = sizes
+            complete(state, accesses, accesses.of(amounts, state.shape))
+
+    return step
+
+
+def _store(instruction: PtxInstruction, operands: list[Operand | None], reduction: str) -> Step:
+    target = address_operand(instruction, operands[0], ("global",))
+    source, size = address_operand(instruction, operands[1], ("shared",)), operands[2]
+    require_values(instruction, size)
+    element = next((x for x in instruction.modifiers if _TYPE.match(x)), "")
+    if reduction and not element:
+        raise refusal(instruction, "needs a type, such as .f32")
+
+    def step(state: State, active: Active) -> None:
+        for operand in (target, source, size):
+            state.require_defined(instruction, operand, active, "an operand")
+        for issuers in issuers_of(active, state.threads.exists, state.shape):
+            chunks, _ = _chunks(
+                state, instruction, issuers, addresses_of(state, target), addresses_of(state, source), size
+            )
+            if reduction:
+                reduce_chunks(state, instruction, chunks, reduction, element)
+            else:
+                store_chunks(state, instruction, chunks)
+
+    return step
+
+
+def _chunks(
+    state: State, instruction: PtxInstruction, issuers: Issuers, in_global: NDArray[np.uint64],
+    in_shared: NDArray[np.uint64], size: Operand | None,
+) -> tuple[CopiedChunks, NDArray[np.int64]]:  # fmt: skip
+    """Return the chunks of some threads, and their sizes; an illegal copy is a finding, and left out."""
+    sizes = issuers.of(state.read(size, "u32")).astype(np.int64)
+    wrong = sizes % CHUNK_BYTES != 0
+    note(
+        state, instruction, "illegal operand", issuers.only(wrong).mask(),
+        f"the size is not a multiple of {CHUNK_BYTES} bytes",
+    )  # fmt: skip
+    issuers, sizes = issuers.only(~wrong), sizes[~wrong]
+    starts = np.arange(0, max(int(sizes.max(initial=0)), CHUNK_BYTES), CHUNK_BYTES, dtype=np.int64)[:, None]
+    step = starts.astype(np.uint64)
+    inside = np.where(starts < sizes, CHUNK_BYTES, -1)
+    return CopiedChunks(issuers, issuers.of(in_global) + step, issuers.of(in_shared) + step, inside), sizes

@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: MIT
+"""``cp.async.bulk.tensor``: copies of boxes of a tensor (TMA), which a tensor map describes."""
+
+from collections.abc import Iterator
+from functools import lru_cache, partial
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wmma_emu.errors import WmmaEmuError
+from wmma_emu.ptx.program.faults import refusal
+from wmma_emu.ptx.program.operand_kinds import describe
+from wmma_emu.ptx.program.program import AddressOperand, Operand, PtxInstruction, VectorOperand
+from wmma_emu.ptx.state import State
+from wmma_emu.ptx.steps.addresses import address_operand, addresses_of, space_of
+from wmma_emu.ptx.steps.barrier_accesses import barrier_accesses, barrier_operand
+from wmma_emu.ptx.steps.chunk_copies import (
+    CHUNK_BYTES,
+    CopiedChunks,
+    complete,
+    load_chunks,
+    reduce_chunks,
+    require_own_block,
+    store_chunks,
+)
+from wmma_emu.ptx.steps.collectives import note
+from wmma_emu.ptx.steps.issuers import Issuers, issuers_of
+from wmma_emu.ptx.steps.lane_operations import Active, Step
+from wmma_emu.ptx.tensor_maps.boxes import box_bytes, chunks_of, swizzled
+from wmma_emu.ptx.tensor_maps.encoding import MAP_BYTES, TensorMapFields
+from wmma_emu.ptx.tensor_maps.fills import fill_word, rounded
+from wmma_emu.ptx.threads import Array
+
+_MAP_ALIGNMENT, _BOX_ALIGNMENT = 64, 128
+_MODES = {"tile": False, "im2col": True, "im2col_no_offs": True}
+_RANKS = {f"{n}d": n for n in range(1, 6)}
+_SPACES = ("const", "param", "global", "")
+
+
+class _TensorOperand(NamedTuple):
+    """``[map, {coordinates}]``, the mode, and the offsets of an im2col load."""
+
+    address: AddressOperand
+    rank: int
+    is_im2col: bool
+    offsets: tuple[Operand | None, ...]
+
+
+class _Boxes(NamedTuple):
+    """The boxes that some threads copy by one tensor map."""
+
+    fields: TensorMapFields
+    issuers: Issuers
+    coordinates: NDArray[np.int64]
+    offsets: NDArray[np.int64] | None
+
+    def only(self, chosen: NDArray[np.bool_]) -> "_Boxes":
+        offsets = None if self.offsets is None else self.offsets[:, chosen]
+        return _Boxes(self.fields, self.issuers.only(chosen), self.coordinates[:, chosen], offsets)
+
+
+def tensor_load(instruction: PtxInstruction, operands: list[Operand | None], mask: Operand | None) -> Step:
+    """Build the step of a copy of boxes to shared memory, which completes transactions of mbarriers."""
+    target = address_operand(instruction, operands[0], ("shared",))
+    barrier = barrier_operand(instruction, operands[2])
+    tensor = _tensor_operand(instruction, operands[1], operands[3] if len(operands) > 3 else None)
+
+    def step(state: State, active: Active) -> None:
+        require_own_block(state, instruction, mask, active)
+        for boxes in _boxes(state, instruction, tensor, active):
+            fields = boxes.fields
+            chunks = _chunks(state, instruction, boxes, target, is_store=False)
+            accesses = barrier_accesses(state, instruction, barrier, chunks.issuers.mask(), write=False)
+            load_chunks(state, instruction, chunks, accesses, fill_word(fields), partial(rounded, fields=fields))
+            complete(state, accesses, np.full(len(accesses.positions), box_bytes(fields), np.int64))
+
+    return step
+
+
+def tensor_store(instruction: PtxInstruction, operands: list[Operand | None], reduction: str) -> Step:
+    """Build the step of a copy of boxes to global memory, or of a reduction, which belongs to a bulk group."""
+    tensor = _tensor_operand(instruction, operands[0], None)
+    source = address_operand(instruction, operands[1], ("shared",))
+
+    def step(state: State, active: Active) -> None:
+        for boxes in _boxes(state, instruction, tensor, active):
+            chunks = _chunks(state, instruction, boxes, source, is_store=True)
+            if reduction:
+                reduce_chunks(state, instruction, chunks, reduction, boxes.fields.element.name)
+            else:
+                store_chunks(state, instruction, chunks)
+
+    return step
+
+
+def tensor_prefetch(instruction: PtxInstruction, operands: list[Operand | None]) -> Step:
+    """Build the step of a prefetch, which only reads the map."""
+    tensor = _tensor_operand(instruction, operands[0], operands[1] if len(operands) > 1 else None)
+
+    def step(state: State, active: Active) -> None:
+        for _ in _boxes(state, instruction, tensor, active):
+            pass
+
+    return step
+
+
+def _tensor_operand(
+    instruction: PtxInstruction, operand: Operand | None, offsets: Operand | None
+) -> _TensorOperand:  # fmt: skip
+    rank = next((_RANKS[x] for x in instruction.modifiers if x in _RANKS), 0)
+    mode = next((x for x in instruction.modifiers if x in _MODES), "tile")
+    if not isinstance(operand, AddressOperand) or not operand.coordinates:
+        raise refusal(instruction, f"expects a tensor in brackets, [map, {{coordinates}}], not {describe(operand)}")
+    if len(operand.coordinates) != rank:
+        raise refusal(instruction, f"has {len(operand.coordinates)} coordinates; .{rank}d needs {rank}")
+    given = offsets.elements if isinstance(offsets, VectorOperand) else ()
+    if mode == "im2col" and len(given) != rank - 2:
+        raise refusal(instruction, f"has {len(given)} offsets; .im2col of .{rank}d needs {rank - 2}")
+    return _TensorOperand(operand, rank, _MODES[mode], given if mode == "im2col" else ())
+
+
+def _boxes(state: State, instruction: PtxInstruction, tensor: _TensorOperand, active: Active) -> Iterator[_Boxes]:
+    """Yield the boxes that the active threads copy: those of one thread of each warp, by map, then of the next."""
+    for operand in (*tensor.address.coordinates, *tensor.offsets):
+        state.require_defined(instruction, operand, active, "a coordinate")
+    coordinates = [state.read(x, "s32") for x in tensor.address.coordinates]
+    offsets = [state.read(x, "u16") for x in tensor.offsets]
+    for issuers in issuers_of(active, state.threads.exists, state.shape):
+        maps = _maps(state, instruction, tensor.address, issuers)
+        for given in np.unique(maps, axis=0):
+            some = issuers.only((maps == given).all(axis=1))
+            fields = _fields(state, instruction, given.tobytes(), tensor, some)
+            if fields is not None:
+                yield _Boxes(
+                    fields, some, np.stack([_signed(some.of(x)) for x in coordinates]),
+                    np.stack([some.of(x).astype(np.int64) for x in offsets]) if offsets else None,
+                )  # fmt: skip
+
+
+def _signed(value: Array) -> NDArray[np.int64]:
+    return value.view(np.int32).astype(np.int64)
+
+
+def _maps(state: State, instruction: PtxInstruction, operand: AddressOperand, issuers: Issuers) -> NDArray[np.uint8]:
+    """Read the tensor map of each issuing thread, (issuers, 128)."""
+    plain = AddressOperand(operand.base, operand.offset)
+    state.require_defined(instruction, plain, issuers.mask(), "the address of the tensor map")
+    space = space_of(_GENERIC, plain)
+    first = addresses_of(state, plain)
+    pieces = first[None] + np.arange(0, MAP_BYTES, CHUNK_BYTES, dtype=np.uint64).reshape(-1, 1, 1, 1)
+    words, _ = state.memory.load(
+        instruction, space, pieces, 4, 4, issuers.mask(), alignment=CHUNK_BYTES, ordering="weak"
+    )
+    threads = np.broadcast_to(words, (4, len(pieces), *issuers.shape))
+    found = threads[:, :, issuers.blocks, issuers.warps, issuers.lanes]  # (4, 8, issuers)
+    return np.ascontiguousarray(found.transpose(2, 1, 0)).view(np.uint8).reshape(-1, MAP_BYTES)
+
+
+_GENERIC = PtxInstruction("", "", (), (), None, 0, 0)
+"""An instruction without a state space: a tensor map is at a generic address, or a variable in its own space."""
+
+
+@lru_cache(256)
+def _decoded(given: bytes) -> TensorMapFields | str:
+    try:
+        return TensorMapFields.decode(given)
+    except WmmaEmuError as error:
+        return str(error)
+
+
+def _fields(
+    state: State, instruction: PtxInstruction, given: bytes, tensor: _TensorOperand, issuers: Issuers
+) -> TensorMapFields | None:
+    """Decode a map; a map that is illegal, or not for this instruction, is a finding."""
+    fields = _decoded(given)
+    why = fields if isinstance(fields, str) else _mismatch(fields, tensor)
+    if why:
+        note(state, instruction, "illegal operand", issuers.mask(), f"the tensor map is not legal here: {why}")
+        return None
+    return fields if isinstance(fields, TensorMapFields) else None
+
+
+def _mismatch(fields: TensorMapFields, tensor: _TensorOperand) -> str:
+    if fields.rank != tensor.rank:
+        return f"it has {fields.rank} dimensions, the instruction {tensor.rank}"
+    if (fields.window is not None) != tensor.is_im2col:
+        return f"it is {'an im2col' if fields.window else 'a tiled'} map, the instruction of the other mode"
+    if fields.interleave:
+        return "its interleaved layout is not modelled"
+    return ""
+
+
+def _chunks(
+    state: State, instruction: PtxInstruction, boxes: _Boxes, operand: AddressOperand, *, is_store: bool
+) -> CopiedChunks:  # fmt: skip
+    """Return the chunks of boxes; boxes that the chip refuses are findings, and left out."""
+    state.require_defined(instruction, operand, boxes.issuers.mask(), "the address in shared memory")
+    fields, where = boxes.fields, boxes.issuers.of(addresses_of(state, operand)).astype(np.int64)
+    wrong = np.zeros(len(where), np.bool_)
+    for kind, bad, text in _faults(boxes, where, is_store=is_store):
+        note(state, instruction, kind, boxes.issuers.only(bad).mask(), text)
+        wrong |= bad
+    if wrong.any():
+        where, boxes = where[~wrong], boxes.only(~wrong)
+    found = chunks_of(fields, boxes.coordinates, boxes.offsets)
+    in_shared = swizzled(where + found.shared[:, None], fields.swizzle).astype(np.uint64)
+    in_global = (found.offsets.view(np.uint64) + np.uint64(fields.address)).astype(np.uint64)
+    return CopiedChunks(boxes.issuers, in_global, in_shared, found.inside)
+
+
+def _faults(boxes: _Boxes, where: NDArray[np.int64], *, is_store: bool) -> Iterator[tuple[str, NDArray[np.bool_], str]]:
+    """Yield the kinds, threads and messages of faults that stop a kernel on an H200 (driver 580.159.04, 2026-11-23)."""
+    fields, coordinates = boxes.fields, boxes.coordinates
+    off: NDArray[np.bool_] = where % _BOX_ALIGNMENT != 0
+    yield "misaligned", off, f"the box in shared memory does not start at a multiple of {_BOX_ALIGNMENT} bytes"
+    each = CHUNK_BYTES // fields.element.bytes
+    off = coordinates[0] % each != 0
+    yield (
+        "illegal operand", off,
+        f"the first coordinate is not a multiple of {each}: the chip requires {CHUNK_BYTES} bytes of "
+        f"{fields.element.name}",
+    )  # fmt: skip
+    if is_store:
+        off = np.asarray((coordinates < 0).any(axis=0))
+        yield "illegal operand", off, "a coordinate of a store is negative"
+    if fields.window is not None:
+        low = np.array(fields.window.lower)[:, None]
+        high = np.array(fields.dims[1:-1])[:, None] - 1 + np.array(fields.window.upper)[:, None]
+        pixel = coordinates[1:-1]
+        off = np.asarray(((pixel < low) | (pixel > high)).any(axis=0))
+        yield "illegal operand", off, "the first pixel is outside of the window of the im2col map"
