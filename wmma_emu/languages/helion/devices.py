@@ -76,7 +76,7 @@ def _call(function: Any, *arguments: Any, **named: Any) -> Any:
 
 
 def forget(module: ModuleType) -> None:
-    """Clear the caches of a module's functions, which keep what was asked about a device."""
+    """Clear the caches of a module's functions, which hold facts about a device."""
     for function in vars(module).values():
         if isinstance(function, functools._lru_cache_wrapper):
             function.cache_clear()

@@ -12,7 +12,7 @@ from wmma_emu.languages.session import Session
 def install(session: Session) -> Callable[[], None]:
     """Make Helion compile for the emulated chip, and return the function that undoes it.
 
-    The launches are those of Triton, whose plug-in runs them.
+    Triton launches the kernels, and its plug-in runs them.
     """
     from helion._compiler.backend import Backend
 

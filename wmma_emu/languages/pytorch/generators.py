@@ -5,7 +5,7 @@ from typing import Any
 
 
 class ChipGenerator:
-    """The generator of ``torch.cuda.default_generators``: a seed and an offset, and no numbers of its own.
+    """The generator of ``torch.cuda.default_generators``: a seed and an offset, without numbers.
 
     Its state has 16 bytes, as in `CUDAGeneratorImpl.cpp` of PyTorch. PyTorch's own random numbers on the device "cuda"
     come from the generator of the CPU.

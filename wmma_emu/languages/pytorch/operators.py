@@ -18,11 +18,11 @@ _MODES: list[Any] = []
 
 
 class HostOperators:
-    """Replaces ``Library.impl``: an operator that has a function for CUDA calls it for the CPU, too.
+    """Replaces ``impl`` and ``_destroy`` of ``Library``: an operator that has a function for CUDA calls it for the CPU, too.
 
     The functions run in the mode that takes the device "cuda" for the host, because PyTorch leaves it when it calls an
     operator. Operators that were registered before the emulation began are found, too. The functions for the CPU are in
-    a library of their own, a twin, which goes with the library for CUDA.
+    a separate library, a twin, which is destroyed with the library for CUDA.
     """
 
     def __init__(self, mode: Any) -> None:
