@@ -67,7 +67,7 @@ NOT_RUN = {
     ("docs/how-to/run-a-torch-compile-program.md", "wmma_emu: 3 launches"): "tests/languages/inductor see to notes",
     ("docs/evidence/languages-inductor-2026-11-28.md", "python -m tools.inductor"): "needs PyTorch and its tests",
     ("docs/evidence/languages-2026-11-28.md", "python -m tools.language_programs"): "needs PyTorch and other projects",
-    ("docs/evidence/languages-libraries-2026-11-28.md", "python -m tools.language_programs"): "needs PyTorch and others",
+    ("docs/evidence/languages-libraries-2026-11-28.md", "python -m tools.language_programs"): "as above",
     ("docs/evidence/languages-libraries-2026-11-28.md", "import helion"): "needs Helion, and shows its error",
     ("docs/evidence/languages-2026-11-28.md", "python -m tools.bundle_launcher"): "needs the bundles, and a GPU",
     ("docs/evidence/languages-2026-11-28.md", "python -m tools.launch_bundles"): "needs the bundles, and a recording",

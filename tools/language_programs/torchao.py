@@ -14,8 +14,9 @@ TORCHAO = Project("torchao", "pytorch/ao", "v0.18.0", "BSD-3-Clause")
 case = cases_of(TORCHAO)
 _FP8_TRAINING = "torchao/prototype/blockwise_fp8_training/kernels.py"
 _NO_COMPILE = "torchao/prototype/float8nocompile/kernels/fp8_dynamic_tensorwise.py"
-_QKV = "torchao/prototype/attention/quantization/triton_qkv_quantization.py"
-_ATTENTION = _QKV.rpartition("/")[0]
+_PROTOTYPE = "torchao/prototype"
+_ATTENTION = f"{_PROTOTYPE}/attention/quantization"
+_QKV = f"{_ATTENTION}/triton_qkv_quantization.py"
 
 
 def torchao(name: str) -> ModuleType:

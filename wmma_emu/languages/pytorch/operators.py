@@ -18,7 +18,7 @@ _MODES: list[Any] = []
 
 
 class HostOperators:
-    """Replaces ``impl`` and ``_destroy`` of ``Library``: an operator that has a function for CUDA calls it for the CPU, too.
+    """Replaces methods of ``Library``, so that an operator with a function for CUDA calls it for the CPU, too.
 
     The functions run in the mode that takes the device "cuda" for the host, because PyTorch leaves it when it calls an
     operator. Operators that were registered before the emulation began are found, too. The functions for the CPU are in
