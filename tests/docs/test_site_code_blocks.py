@@ -68,7 +68,7 @@ NOT_RUN = {
     ("docs/evidence/languages-inductor-2026-11-28.md", "python -m tools.inductor"): "needs PyTorch and its tests",
     ("docs/evidence/languages-2026-11-28.md", "python -m tools.language_programs"): "needs PyTorch and other projects",
     ("docs/evidence/languages-libraries-2026-11-28.md", "python -m tools.language_programs"): "as above",
-    ("docs/evidence/languages-libraries-2026-11-28.md", "import helion"): "needs Helion, and shows its error",
+    ("docs/evidence/languages-libraries-2026-11-28.md", "import torch, helion"): "needs Helion, and shows its error",
     ("docs/evidence/languages-2026-11-28.md", "python -m tools.bundle_launcher"): "needs the bundles, and a GPU",
     ("docs/evidence/languages-2026-11-28.md", "python -m tools.launch_bundles"): "needs the bundles, and a recording",
     ("docs/how-to/run-a-triton-program.md", "wmma_emu: 1 launch"): "its seconds differ; tests/languages see to reports",

@@ -99,9 +99,9 @@ def test_a_function_that_indexes_a_tensor_is_an_epilogue():
 def test_a_kernel_runs_on_two_chips_in_turn():
     for arch in ("a100", "h100"):
         with we.emulate(arch, findings="raise") as session:
-            x = torch.randn(9, 33, device="cuda")
+            x = torch.randint(-9, 9, (9, 33), device="cuda").float()
             assert torch.equal(add(x, x), 2 * x)
-            assert torch.allclose(row_sums(x), x.sum(-1))
+            assert torch.equal(row_sums(x), x.sum(-1))
             assert len(session.report.launches) == 2
 
 
