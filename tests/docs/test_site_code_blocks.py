@@ -64,6 +64,8 @@ NOT_RUN = {
     ("docs/evidence/drawn-launches-2026-11-28.md", "python -m tools.launch_bundles"): "needs the bundles, and a GPU",
     ("docs/evidence/launch-limits-2026-11-27.md", "python -m tools.measure_launch_limits"): "takes many minutes",
     ("docs/evidence/languages-2026-11-28.md", "python -m tools.language_programs"): "needs PyTorch and other projects",
+    ("docs/evidence/languages-libraries-2026-11-28.md", "python -m tools.language_programs"): "as above",
+    ("docs/evidence/languages-libraries-2026-11-28.md", "import torch, helion"): "needs Helion, and shows its error",
     ("docs/evidence/languages-2026-11-28.md", "python -m tools.bundle_launcher"): "needs the bundles, and a GPU",
     ("docs/evidence/languages-2026-11-28.md", "python -m tools.launch_bundles"): "needs the bundles, and a recording",
     ("docs/how-to/run-a-torch-compile-program.md", "TORCHINDUCTOR_MAX"): "train.py is the reader's",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The pages on programs with Triton and torch.compile: programs, marked file: NAME, print what a page shows."""
+"""The pages on programs with Triton, torch.compile and Helion: programs, marked file: NAME, print what a page shows."""
 
 import os
 import re
@@ -10,18 +10,18 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-NAMES = ("run-a-triton-program.md", "run-a-torch-compile-program.md")
+NAMES = ("run-a-triton-program.md", "run-a-torch-compile-program.md", "run-a-helion-program.md")
 PAGE = "".join((ROOT / "docs/how-to" / x).read_text(encoding="utf-8") for x in NAMES)
 FILES = dict(re.findall(r"<!-- file: (\S+) -->\n```python\n(.*?)```", PAGE, re.DOTALL))
 RUNS = re.findall(r"<!-- run: (\S+) -->\n```console\n\$ wmma-emu (.*?)\n(.*?)```", PAGE, re.DOTALL)
-CACHES = ("TRITON_CACHE_DIR", "TORCHINDUCTOR_CACHE_DIR")
+CACHES = "TRITON_CACHE_DIR", "TORCHINDUCTOR_CACHE_DIR", "HELION_CACHE_DIR"
 
 pytestmark = pytest.mark.thorough
 
 
 @pytest.mark.parametrize(("name", "command", "shown"), RUNS)
 def test_a_program_prints_the_lines_on_the_page(name, command, shown, tmp_path):
-    for library in ("triton", *(["torch"] if "torch" in FILES[name] else [])):
+    for library in ("triton", *(x for x in ("torch", "helion") if x in FILES[name])):
         pytest.importorskip(library, reason=f"{library} is not installed")
     (tmp_path / name).write_text(FILES[name], encoding="utf-8")
     done = subprocess.run(

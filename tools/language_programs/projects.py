@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: MIT
 """The modules with cases, one for each project."""
 
-from tools.language_programs import fla, gluon, liger, tutorials, unsloth
+from tools.language_programs import fla, flaggems, gluon, helion, liger, sglang, torchao, tutorials, unsloth, vllm
 
 __all__ = ["PROJECTS"]
 
-PROJECTS = (tutorials.TUTORIALS, tutorials.FORK, gluon.GLUON, liger.LIGER, fla.FLA, unsloth.UNSLOTH)
+PROJECTS = (
+    tutorials.TUTORIALS, tutorials.FORK, gluon.GLUON, liger.LIGER, fla.FLA, unsloth.UNSLOTH, helion.HELION,
+    torchao.TORCHAO, flaggems.FLAGGEMS, sglang.SGLANG, vllm.VLLM,
+)  # fmt: skip
 """The projects in the order of the tables."""

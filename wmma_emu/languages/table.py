@@ -18,6 +18,9 @@ LANGUAGES: tuple[Language, ...] = (
         "numba-cuda", "numba.cuda", "wmma_emu.languages.numba_cuda:install", "numba-cuda", extra="numba-cuda",
         versions=("0.30.4",),
     ),
+    Language(
+        "Helion", "helion", "wmma_emu.languages.helion.installing:install", "helion", "helion", versions=("1.5.1",),
+    ),
 )  # fmt: skip
 """One entry for each language. PyTorch is not a kernel language: its plug-in answers host code that asks for CUDA.
-Inductor is the compiler of ``torch.compile``, whose kernels are Triton's."""
+Inductor is the compiler of ``torch.compile``; its kernels, and Helion's, are Triton's."""

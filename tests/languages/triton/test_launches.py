@@ -154,6 +154,30 @@ def test_autotuning_takes_the_first_configuration_that_compiles_and_the_report_n
     assert not tuned.cache  # a choice without times is not kept for a GPU
 
 
+def test_choices_that_were_made_with_times_are_taken_and_come_back_afterwards():
+    x, out = np.ones(100, np.float32), np.zeros(100, np.float32)
+    key = (100, *(str(y.dtype) for y in (TritonTensor(x), TritonTensor(out))))
+    measured = tuned.cache
+    measured[key] = tuned.configs[2]
+    try:
+        with we.emulate("a100", languages=["Triton"]) as session:
+            for n in (100, 90):
+                tuned[lambda meta: (triton.cdiv(100, meta["B"]),)](x, out, n)
+                assert tuned.best_config.kwargs["B"] == (32 if n == 100 else 64)
+        assert sum(session.notes.values()) == 1
+        assert tuned.cache is measured
+        assert list(measured) == [key]
+    finally:
+        measured.clear()
+
+
+def test_a_tuner_that_measures_a_single_configuration_launches_nothing():
+    x, out = np.ones(100, np.float32), np.zeros(100, np.float32)
+    with we.emulate("a100", languages=["Triton"]) as session:
+        assert tuned._bench(x, out, 100, config=tuned.configs[1], grid=(2,)) == [1.0, 1.0, 1.0]
+    assert not session.launches
+
+
 def test_kernels_print_and_assert(session, capsys):
     @triton.jit(debug=True)
     def positive(x):

@@ -54,6 +54,13 @@ def test_a_launch_updates_the_array_and_is_noted():
     assert [(y.language, y.kernel) for y in session.launches] == [("Triton", "double")]
 
 
+def test_a_launch_without_the_constexprs_is_refused():
+    session = Session("a100")
+    with pytest.raises(ArgumentError, match="launched with 2 arguments, and has 3 with its constexprs: x, n, BLOCK"):
+        launch(session, TritonTensor(np.zeros(3, np.float32)), 3)
+    assert session.report.has_findings
+
+
 def test_hooks_are_called_before_and_after_also_for_a_grid_without_blocks():
     said, session = [], Session("a100")
     launch(session, TritonTensor(np.zeros(1)), 3, 32, grid=(0, 1, 1), hooks=(said.append, said.append))

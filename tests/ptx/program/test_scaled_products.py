@@ -5,9 +5,11 @@ Rows were read on 23 November 2026 from ptxas 13.0.88 for sm_80, sm_90, sm_100a 
 13.5.37 have the same for sm_90.
 """
 
+import numpy as np
 import pytest
 
 from tests.ptx.texts_of_launches import entry
+from wmma_emu.ptx import Module
 from wmma_emu.ptx.machine.known_values import evaluate
 from wmma_emu.ptx.program.build import program_of
 from wmma_emu.ptx.program.contraction import contract
@@ -58,3 +60,10 @@ ROWS = [
 @pytest.mark.parametrize(("body", "powers"), ROWS, ids=[x for x, _ in ROWS])
 def test_a_product_scaled_by_a_power_of_two_is_merged_as_by_ptxas(body, powers):
     assert scaled(body) == powers
+
+
+def test_a_report_names_the_instruction_of_a_scaled_product_as_the_text_does():
+    body = "div.full.f32 %e, %x, %y; mul.f32 %b, %e, 0f40000000;"
+    text = entry(".param .u64 p", f"{REGISTERS}\n{READ}\n{body}\nst.global.f32 [%rd0+16], %b;\nret;")
+    report = Module(text, arch="a100")["k"][1, 1](np.ones(8, np.float32))
+    assert {x.opcode for x in report.not_bit_exact} == {"div.full.f32"}

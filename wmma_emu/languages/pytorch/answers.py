@@ -7,7 +7,11 @@ from typing import Any
 
 from wmma_emu.instructions import Arch
 from wmma_emu.languages.device_properties import REGISTERS, SHARED_BYTES, WARP_SIZE, DeviceProperties, properties_of
+from wmma_emu.languages.pytorch.generators import ChipGenerator
 from wmma_emu.languages.pytorch.streams import Context, Event, Stream
+
+CUDA_VERSION = "13.0"
+"""The answer of ``torch.version.cuda`` if PyTorch was built without CUDA: the version of the manuals used here."""
 
 
 def device_of(properties: DeviceProperties) -> SimpleNamespace:
@@ -27,7 +31,8 @@ def answers(arch: Arch) -> Mapping[str, Any]:
     """Return the functions and classes that replace those of ``torch.cuda``, by name."""
     import torch
 
-    stream, properties = Stream(), properties_of(arch)
+    stream, properties, generator = Stream(), properties_of(arch), ChipGenerator()
+    generator.seed()
 
     def always(value: Any) -> Any:
         return lambda *_, **__: value
@@ -39,10 +44,12 @@ def answers(arch: Arch) -> Mapping[str, Any]:
     return {
         **each("is_available is_initialized is_bf16_supported", True),
         **each(
-            "synchronize set_device set_stream empty_cache init _lazy_init manual_seed manual_seed_all seed seed_all "
+            "synchronize set_device set_stream empty_cache init _lazy_init seed seed_all "
             "ipc_collect reset_peak_memory_stats reset_max_memory_allocated set_rng_state set_rng_state_all"
         ),
         **each("memory_allocated max_memory_allocated memory_reserved max_memory_reserved current_device", 0),
+        **{x: lambda seed: generator.manual_seed(seed) and None for x in ("manual_seed", "manual_seed_all")},
+        "default_generators": (generator,),
         "_is_in_bad_fork": always(False),
         "is_current_stream_capturing": always(False),
         "device_count": always(1),

@@ -24,6 +24,10 @@ _UNCHANGED = frozenset({"cuda", "pin_memory"})
 _ANSWERS: dict[str, Callable[..., Any]] = {"get_device": lambda tensor: 0, "record_stream": lambda tensor, stream: None}
 """Methods of tensors that ask for the device or its streams."""
 
+CALLED_BY = "wmma_emu_called_by"
+"""An attribute of a mode of fake tensors, which have no memory: the function that calls PyTorch's functions in it, with
+the devices that they are given."""
+
 
 def host_mode() -> Any:
     """Return a mode of PyTorch in which ``device="cuda"``, ``x.cuda()`` and ``x.to("cuda")`` mean the host's memory."""
@@ -31,16 +35,21 @@ def host_mode() -> Any:
     from torch.compiler import is_dynamo_compiling as is_tracing
     from torch.overrides import TorchFunctionMode
 
+    fake = torch._C._TorchDispatchModeKey.FAKE
+
     def is_fake() -> bool:
         """Return whether tensors are made without memory, by PyTorch's own mode for that."""
-        if torch._C._get_dispatch_mode(torch._C._TorchDispatchModeKey.FAKE) is None:
+        if torch._C._get_dispatch_mode(fake) is None:
             return False
         return not torch._C._dispatch_tls_is_dispatch_key_excluded(torch._C.DispatchKey.Python)
 
     class HostMode(TorchFunctionMode):  # type: ignore[misc]
         def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-            if is_tracing() or is_fake():
+            if is_tracing():  # first, because TorchDynamo traces this function
                 return function(*args, **(kwargs or {}))
+            if is_fake():
+                call = getattr(torch._C._get_dispatch_mode(fake), CALLED_BY, _call)
+                return call(function, *args, **(kwargs or {}))
             name, named = getattr(function, "__name__", ""), dict(kwargs or {})
             if name in _UNCHANGED and args:
                 return args[0]
@@ -55,6 +64,10 @@ def host_mode() -> Any:
             return function(*args[:first], *(_moved(x, name) for x in args[first:]), **named)
 
     return HostMode()
+
+
+def _call(function: Any, *arguments: Any, **named: Any) -> Any:
+    return function(*arguments, **named)
 
 
 def _moved(value: Any, function: str) -> Any:

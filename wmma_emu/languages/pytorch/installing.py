@@ -5,8 +5,9 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any
 
-from wmma_emu.languages.pytorch.answers import answers, ranges
+from wmma_emu.languages.pytorch.answers import CUDA_VERSION, answers, ranges
 from wmma_emu.languages.pytorch.devices import host_generator, host_mode, on_the_host
+from wmma_emu.languages.pytorch.operators import HostOperators
 from wmma_emu.languages.replacing import replaced
 from wmma_emu.languages.session import Session
 
@@ -37,9 +38,14 @@ def install(session: Session) -> Callable[[], None]:
     stack.enter_context(replaced(torch._C, {_RAW_STREAM: lambda device: 0}))
     stack.enter_context(replaced(torch.Tensor, {"is_cuda": is_cuda}))
     stack.enter_context(replaced(torch, {"set_default_device": default_device, "Generator": host_generator()}))
+    if torch.version.cuda is None:
+        stack.enter_context(replaced(torch.version, {"cuda": CUDA_VERSION}))
     mode = host_mode()
     # A function that a mode intercepts runs without it, and ``x.backward()`` is one: the engine runs with the mode.
     stack.enter_context(replaced(torch.autograd, {_ENGINE: _within(mode, getattr(torch.autograd, _ENGINE))}))
+    operators = HostOperators(mode)
+    operators.install()
+    stack.callback(operators.uninstall)
     stack.enter_context(mode)
     return stack.close
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """One launch: the PTX that Triton compiled for it, with the arguments that Triton bound."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import SimpleNamespace
 from typing import Any
 
@@ -43,16 +43,22 @@ class Launcher:
         try:
             kernel = self._kernel = self._kernel or self._loaded(function)
             self._require_allocator(grid)
-            values = {
-                x: in_host_memory(value, f"{x} of {name}")
-                for x, value in zip(self._source.signature, arguments, strict=True)
-            }
+            values = {x: in_host_memory(value, f"{x} of {name}") for x, value in self._bound(name, arguments)}
             TritonLaunch(name, grid, lambda *_: (kernel, values))()
         except KernelFindingsError:  # its report has been noted
             raise
         except WmmaEmuError as error:
             session.refused(LANGUAGE, name, error)
             raise
+
+    def _bound(self, name: str, arguments: tuple[Any, ...]) -> Iterable[tuple[str, Any]]:
+        signature = self._source.signature
+        if len(arguments) != len(signature):
+            raise ArgumentError(
+                f"{name} was launched with {len(arguments)} arguments, and has {len(signature)} with its constexprs: "
+                f"{', '.join(signature)}"
+            )
+        return zip(signature, arguments, strict=True)
 
     def _note(self, launched: Launched) -> None:
         """Note a launch before its findings raise or warn, and pass it to the ``watch`` of the session's options."""

@@ -95,7 +95,8 @@ def compile_program(
             else:
                 bound = _bind(instruction, binding)
                 if bound.not_bit_exact is not None:
-                    caveats.append(NotBitExact(instruction.opcode, instruction.line, bound.not_bit_exact))
+                    opcode = instruction.opcode.removeprefix("%")  # of a product that is computed as its factors
+                    caveats.append(NotBitExact(opcode, instruction.line, bound.not_bit_exact))
                 if members is None:
                     steps[pc] = _guarded(instruction, bound.step)
                 else:
