@@ -143,7 +143,7 @@ class BundleWriter:
     source : mapping
         The entries of ``launch.json`` about the origin.
     every : bool
-        Whether launches of a text that was launched before are written too.
+        Whether launches of PTX that was launched before are written too.
     """
 
     def __init__(

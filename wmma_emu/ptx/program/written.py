@@ -91,7 +91,7 @@ def _origins_of_address(instruction: PtxInstruction, origins: _Origins) -> set[_
 def _origins_of_symbol(symbol: Symbol) -> set[_Origin]:
     """Return the origin of a variable's address; offsets of global variables are stored as their complement.
 
-    The address of a parameter is that of a tensor map, which begins with the address of its tensor.
+    A parameter whose address is used is a tensor map, which begins with the address of its tensor.
     """
     if symbol.space == "param":
         return {symbol.offset}
