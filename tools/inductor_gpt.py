@@ -85,7 +85,7 @@ def gpt(layers: int) -> Any:
     import torch
     from torch.nn import functional
 
-    class Block(torch.nn.Module):  # type: ignore[misc]
+    class GptBlock(torch.nn.Module):  # type: ignore[misc]
         def __init__(self) -> None:
             super().__init__()
             self.before, self.between = torch.nn.LayerNorm(WIDTH), torch.nn.LayerNorm(WIDTH)
@@ -105,7 +105,7 @@ def gpt(layers: int) -> Any:
         def __init__(self) -> None:
             super().__init__()
             self.tokens, self.places = torch.nn.Embedding(TOKENS, WIDTH), torch.nn.Embedding(LENGTH, WIDTH)
-            self.blocks = torch.nn.ModuleList(Block() for _ in range(layers))
+            self.blocks = torch.nn.ModuleList(GptBlock() for _ in range(layers))
             self.norm, self.head = torch.nn.LayerNorm(WIDTH), torch.nn.Linear(WIDTH, TOKENS, bias=False)
 
         def forward(self, tokens: Any) -> Any:

@@ -20,7 +20,7 @@ from wmma_emu.ptx.variants.trace import TracedAccess, TraceRecorder
 _WRITES = ("writes", "copies to")
 
 
-class Element(NamedTuple):
+class HostElement(NamedTuple):
     """The bytes of an element: their address on the host, and their number."""
 
     host: int
@@ -53,7 +53,7 @@ class Origin(NamedTuple):
     traces: dict[int, BlockTrace]
 
 
-def origin_of(replays: Sequence[Replay], output: NDArray[Any], element: Element) -> Origin | str:
+def origin_of(replays: Sequence[Replay], output: NDArray[Any], element: HostElement) -> Origin | str:
     """Find the last launch that wrote an element of an output, and trace its blocks; or return why it is not found."""
     found = _last_writer(replays, element)
     if found is None:
@@ -75,7 +75,7 @@ def origin_of(replays: Sequence[Replay], output: NDArray[Any], element: Element)
 class _ElementRecorder(RecordingLaunch):
     """Records accesses to the bytes of an element, whose address is known once the launch has its memory."""
 
-    def __init__(self, replay: Replay, element: Element) -> None:
+    def __init__(self, replay: Replay, element: HostElement) -> None:
         super().__init__(Watch())
         self._replay, self._element = replay, element
 
@@ -87,7 +87,7 @@ class _ElementRecorder(RecordingLaunch):
         return super().memory(program, heap, *arguments)
 
 
-def _address_in(heap: GlobalMemory, replay: Replay, element: Element) -> int | None:
+def _address_in(heap: GlobalMemory, replay: Replay, element: HostElement) -> int | None:
     """Return the address that an element has in a launch that runs on copies of the arrays."""
     for piece in () if replay.kept is None else replay.kept.moved:
         here = element.host - piece.original + piece.lo
@@ -98,7 +98,7 @@ def _address_in(heap: GlobalMemory, replay: Replay, element: Element) -> int | N
     return None
 
 
-def _last_writer(replays: Sequence[Replay], element: Element) -> tuple[Replay, list[tuple[Note, Hit]]] | None:
+def _last_writer(replays: Sequence[Replay], element: HostElement) -> tuple[Replay, list[tuple[Note, Hit]]] | None:
     """Return the last launch that wrote an element: its last store, and the accesses after it."""
     for replay in reversed(replays):
         moved = () if replay.kept is None else replay.kept.moved
@@ -113,7 +113,7 @@ def _last_writer(replays: Sequence[Replay], element: Element) -> tuple[Replay, l
     return None
 
 
-def _sources_of_copy(replays: Sequence[Replay], output: NDArray[Any], element: Element) -> Iterator[Element]:
+def _sources_of_copy(replays: Sequence[Replay], output: NDArray[Any], element: HostElement) -> Iterator[HostElement]:
     """Yield the elements from which the program may have copied an output: those of arrays with the same bytes."""
     begin, end = byte_bounds(output)
     if not begin <= element.host < end:

@@ -15,7 +15,7 @@ from wmma_emu.ptx.launch.replay import Replay
 from wmma_emu.ptx.program.program import PtxInstruction
 from wmma_emu.ptx.reports.frames import line_text, own_frames
 from wmma_emu.ptx.variants.chains import Chain, Operation, chain_of
-from wmma_emu.ptx.variants.elements import Element, Origin, origin_of
+from wmma_emu.ptx.variants.elements import HostElement, Origin, origin_of
 from wmma_emu.ptx.variants.operands import OperandValue, name_of_bytes, on_the_host, operands_of
 
 KINDS = {
@@ -71,7 +71,8 @@ class FirstDifference:
 
 
 def first_difference(
-    reference: tuple[Sequence[Replay], NDArray[Any], Element], variant: tuple[Sequence[Replay], NDArray[Any], Element],
+    reference: tuple[Sequence[Replay], NDArray[Any], HostElement],
+    variant: tuple[Sequence[Replay], NDArray[Any], HostElement],
     deepest: int = _DEEPEST,
 ) -> FirstDifference:  # fmt: skip
     """Compare two computations of an element, each given by its launches, the output, and the element's bytes."""

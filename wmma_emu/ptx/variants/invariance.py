@@ -15,7 +15,7 @@ from wmma_emu.ptx.launch.observing import observed_by
 from wmma_emu.ptx.launch.options import LaunchOptions
 from wmma_emu.ptx.launch.replay import Replay
 from wmma_emu.ptx.launch.report import Report
-from wmma_emu.ptx.variants.elements import Element
+from wmma_emu.ptx.variants.elements import HostElement
 from wmma_emu.ptx.variants.first_difference import FirstDifference, first_difference
 from wmma_emu.ptx.variants.outputs import Difference, bits_text, difference_of, outputs_of
 from wmma_emu.ptx.variants.plans import Variant, plans_of
@@ -164,7 +164,7 @@ def _first_difference(run: Run, reference: _Call, mine: _Call, difference: Diffe
             return FirstDifference("unknown", said=(f"the arrays of a launch are not kept: pass keep_bytes={most}",))
         offset = sum(i * stride for i, stride in zip(index, output.strides, strict=True))
         host = int(output.__array_interface__["data"][0]) + offset
-        sides.append((again.replays, output, Element(host, output.dtype.itemsize)))
+        sides.append((again.replays, output, HostElement(host, output.dtype.itemsize)))
     return first_difference(sides[0], sides[1])
 
 

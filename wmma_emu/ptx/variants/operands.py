@@ -9,7 +9,7 @@ from wmma_emu.ptx.findings import MemoryLocation
 from wmma_emu.ptx.program.program import Register
 from wmma_emu.ptx.variants.block_trace import Node
 from wmma_emu.ptx.variants.chains import MOVES, Chain, Operation
-from wmma_emu.ptx.variants.elements import Element, Origin
+from wmma_emu.ptx.variants.elements import HostElement, Origin
 from wmma_emu.ptx.variants.sources import Loaded, sources_of
 
 _MOST_MOVES = 64
@@ -62,7 +62,7 @@ def name_of_bytes(origin: Origin, loaded: Loaded) -> str:
     return origin.replay.names.element(location) or str(location)
 
 
-def on_the_host(origin: Origin, loaded: Loaded) -> Element | None:
+def on_the_host(origin: Origin, loaded: Loaded) -> HostElement | None:
     """Return the bytes of the host's array that a launch loads."""
     if loaded.space != "global" or origin.replay.kept is None:
         return None
@@ -71,5 +71,5 @@ def on_the_host(origin: Origin, loaded: Loaded) -> Element | None:
             here = byte_bounds(x.array)[0] + loaded.address - x.address
             for piece in origin.replay.kept.moved:
                 if piece.lo <= here < piece.hi:
-                    return Element(here - piece.lo + piece.original, loaded.size)
+                    return HostElement(here - piece.lo + piece.original, loaded.size)
     return None
