@@ -93,6 +93,39 @@ def test_a_barrier_that_expects_more_bytes_than_the_box_has_never_completes():
     assert [x.kind for x in caught.value.report.findings] == ["deadlock"]
 
 
+TWO_WARPS = """.version 8.3
+.target sm_90a
+.address_size 64
+.shared .align 128 .b8 box[256];
+.shared .align 8 .b64 bar[2];
+.visible .entry k(.param .align 64 .b8 map[128], .param .u64 out, .param .u32 more) {
+.reg .pred %p, %w; .reg .b32 %r<12>; .reg .b64 %rd<4>;
+mov.b64 %rd1, map; cvta.param.u64 %rd1, %rd1; ld.param.u64 %rd2, [out]; ld.param.u32 %r9, [more];
+mov.u32 %r0, %tid.x; shr.u32 %r1, %r0, 5; and.b32 %r2, %r0, 31; setp.eq.u32 %p, %r2, 0;
+mov.u32 %r3, box; mad.lo.u32 %r3, %r1, 128, %r3; mov.u32 %r4, bar; mad.lo.u32 %r4, %r1, 8, %r4;
+@%p mbarrier.init.shared::cta.b64 [%r4], 1;
+bar.sync 0;
+@!%p bra WAIT;
+mad.lo.u32 %r5, %r1, %r9, 128; mov.u32 %r6, 0;
+mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r4], %r5;
+cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r3], [%rd1, {%r6, %r1}], [%r4];
+WAIT:
+mbarrier.try_wait.parity.shared::cta.b64 %w, [%r4], 0;
+AGAIN
+mad.wide.u32 %rd2, %r0, 4, %rd2; mad.lo.u32 %r3, %r2, 4, %r3; ld.shared.u32 %r7, [%r3]; st.global.u32 [%rd2], %r7;
+ret; }
+"""
+
+
+def test_each_warp_waits_for_its_own_copy():
+    given, out = tensor_map(X, (1, 64)), np.zeros(64, np.uint32)
+    Module(TWO_WARPS.replace("AGAIN", "@!%w bra WAIT;"), arch="sm_90a")["k"][1, 64](given, out, 0, findings="raise")
+    assert np.array_equal(out.view(np.uint16).reshape(2, 64), X.view(np.uint16)[:2, :64])
+    too_many = 16
+    report = Module(TWO_WARPS.replace("AGAIN", ""), arch="sm_90a")["k"][1, 64](given, out, too_many, findings="report")
+    assert [(x.kind, x.count) for x in report.findings] == [("missing wait", 32)]
+
+
 STORE = """.version 8.3
 .target sm_90a
 .address_size 64

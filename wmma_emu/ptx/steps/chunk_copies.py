@@ -76,13 +76,13 @@ def load_chunks(
     )
     now = None if memory.races is None else memory.races.now()
     copy = memory.copies.begin(resolved, words, active, by_barrier=True, undefined=undefined)
-    for position, block in zip(accesses.positions.tolist(), accesses.blocks.tolist(), strict=True):
-        memory.mbarriers.attach(position, [(copy, _of_block(state.shape, block))], now)
+    for position, block, warp in zip(*(x.tolist() for x in accesses[:3]), strict=True):
+        memory.mbarriers.attach(position, [(copy, _of_warp(state.shape, block, warp))], now)
 
 
-def _of_block(shape: tuple[int, int, int], block: int) -> NDArray[np.bool_]:
-    found = np.zeros((shape[0], 1, 1), np.bool_)
-    found[block] = True
+def _of_warp(shape: tuple[int, int, int], block: int, warp: int) -> NDArray[np.bool_]:
+    found = np.zeros((*shape[:2], 1), np.bool_)
+    found[block, warp] = True
     return np.broadcast_to(found, shape)
 
 
