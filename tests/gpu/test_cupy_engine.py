@@ -185,7 +185,6 @@ def test_gemm_of_every_kind_stays_on_the_gpu(cupy, instr, arch, a_dtype, b_dtype
     assert is_cupy(found) and found.dtype == expected.dtype and found.get().tobytes() == expected.tobytes()
 
 
-@pytest.mark.thorough
 def test_packed_and_boolean_matrices_stay_on_the_gpu(cupy):
     rng = np.random.default_rng(4)
     A, B = rng.integers(0, 256, (5, 40), np.uint8), rng.integers(0, 256, (40, 7), np.uint8)

@@ -251,15 +251,17 @@ def test_without_fusion_nothing_is_contracted():
     assert fused.startswith("by the rules") and not_fused == "never" and made.text != apart.text
 
 
-def test_a_descriptor_is_pointers_and_numbers_where_there_is_no_tma():
+@pytest.mark.parametrize(("arch", "is_tensor_map"), [("sm_80", False), ("sm_90", True)])
+def test_a_descriptor_is_pointers_and_numbers_or_a_tensor_map(arch, is_tensor_map):
     from triton.tools.tensor_descriptor import TensorDescriptor
 
     x, out = floats(64 * 64).reshape(64, 64), np.zeros((64, 64), np.float32)
     given = [TensorDescriptor(TritonTensor(a), [64, 64], [64, 1], [32, 32]) for a in (x, out)]
-    Module.from_triton(kernels.by_descriptor, arch="sm_80", findings="raise").kernel[1](*given)
+    texts = []
+    watch = lambda launched: texts.append(launched.launch.kernel.module.text)  # noqa: E731
+    Module.from_triton(kernels.by_descriptor, arch=arch, findings="raise", watch=watch).kernel[1](*given)
     assert np.array_equal(out[:32, :32], 2 * x[:32, :32]) and not out[32:].any() and not out[:, 32:].any()
-    with pytest.raises(UnsupportedInstructionError, match=r"takes tensor maps \(TMA\) for its descriptors"):
-        Module.from_triton(kernels.by_descriptor, arch="sm_90").kernel[1](*given)
+    assert ["cp.async.bulk.tensor.2d" in x for x in texts] == [is_tensor_map]
 
 
 def test_the_emulator_takes_numpy_arrays_for_the_bits_that_tritons_instruction_gives():
