@@ -533,7 +533,7 @@ def test_each_machine_instruction_says_its_k_its_registers_and_what_is_done_so_f
             said = dict(zip(shown["heads"], line, strict=True))
             if part.threadgroup is not None:
                 octet = "" if part.octet is None else f", octet {part.octet}"
-                assert said["who"] == f"threadgroup {part.threadgroup}{octet}"
+                assert said["threadgroup"] == f"threadgroup {part.threadgroup}{octet}"
             assert numbers_of(said["lanes"]) == list(part.d.lanes)
             assert numbers_of(said["rows of D"]) == list(part.rows)
             assert numbers_of(said["columns"]) == list(part.cols)
