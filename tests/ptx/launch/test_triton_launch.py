@@ -257,11 +257,11 @@ def test_a_descriptor_is_pointers_and_numbers_or_a_tensor_map(arch, is_tensor_ma
 
     x, out = floats(64 * 64).reshape(64, 64), np.zeros((64, 64), np.float32)
     given = [TensorDescriptor(TritonTensor(a), [64, 64], [64, 1], [32, 32]) for a in (x, out)]
-    texts = []
-    watch = lambda launched: texts.append(launched.launch.kernel.module.text)  # noqa: E731
-    Module.from_triton(kernels.by_descriptor, arch=arch, findings="raise", watch=watch).kernel[1](*given)
+    launches = []
+    module = Module.from_triton(kernels.by_descriptor, arch=arch, findings="raise", watch=launches.append)
+    module.kernel[1](*given)
     assert np.array_equal(out[:32, :32], 2 * x[:32, :32]) and not out[32:].any() and not out[:, 32:].any()
-    assert ["cp.async.bulk.tensor.2d" in x for x in texts] == [is_tensor_map]
+    assert ["cp.async.bulk.tensor.2d" in x.launch.kernel.module.text for x in launches] == [is_tensor_map]
 
 
 def test_the_emulator_takes_numpy_arrays_for_the_bits_that_tritons_instruction_gives():

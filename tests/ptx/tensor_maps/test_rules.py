@@ -4,7 +4,14 @@
 import numpy as np
 import pytest
 
-from wmma_emu.errors import ArgumentError, ArgumentValueError, KernelFindingsError, OptionError
+from tests.ptx.tensor_maps.copy_kernels import DUMPED, FIRST, store_kernel
+from wmma_emu.errors import (
+    ArgumentError,
+    ArgumentValueError,
+    KernelFindingsError,
+    OptionError,
+    UnsupportedInstructionError,
+)
 from wmma_emu.ptx import Im2col, Module, Struct, TensorMap, tensor_map
 from wmma_emu.ptx.program.written import written_by
 from wmma_emu.ptx.tensor_maps.boxes import box_bytes, chunks_of, row_pitch, swizzled
@@ -204,7 +211,7 @@ def test_the_bytes_of_a_map_that_was_made_elsewhere_are_taken_with_an_array():
         ({"box": (257, 64)}, "the box has 257 elements in a dimension; it needs 1 to 256"),
         ({"box": (8, 64), "swizzle": "64B"}, "a row of 128 bytes does not fit the swizzle 64B, which needs at most 64"),
         ({"box": (8, 64), "element_strides": (9, 1)}, "an element stride is 9; it must be 1 to 8"),
-        ({"box": (8, 64), "element_strides": (1,)}, "1 element strides for 2 axes"),
+        ({"box": (8, 64), "element_strides": (1,)}, "element_strides has 1 numbers for 2 axes"),
         ({"box": (8,)}, "the box has 1 dimensions, and the tensor 2"),
         ({"box": (8, 64), "dtype": "f32"}, "f32 has 4 bytes, the array's elements 2"),
         ({"box": (8, 64), "dtype": "u16", "fill": "nan"}, "the fill nan needs a floating-point type, not u16"),
@@ -213,6 +220,59 @@ def test_the_bytes_of_a_map_that_was_made_elsewhere_are_taken_with_an_array():
 def test_a_rule_that_a_map_breaks_is_named(options, text):
     with pytest.raises(ArgumentValueError, match=text):
         tensor_map(X, **options)
+
+
+@pytest.mark.parametrize(
+    "options", [{"box": (8.0, 64)}, {"box": 8}, {"box": "ab"}, {"box": (8, 64), "element_strides": (1.5, 1)}]
+)
+def test_sizes_that_are_no_integers_are_refused_and_integers_of_numpy_are_not(options):
+    with pytest.raises(ArgumentError, match="is not a sequence of integers, one for each axis"):
+        tensor_map(X, **options)
+    assert tensor_map(X, (np.int64(8), np.uint8(64))).map == tensor_map(X, (8, 64)).map
+
+
+ACCEPTED = """add.u32 min.u32 max.u32 inc.u32 dec.u32 add.s32 min.s32 max.s32 and.b32 or.b32 xor.b32 add.u64 min.u64 max.u64
+min.s64 max.s64 and.b64 or.b64 xor.b64 min.f16 max.f16 add.noftz.f16 min.bf16 max.bf16 add.noftz.bf16 add.f32 add.f64"""
+"""The reductions without a map that ptxas 13.0 accepts for sm_90a, of eight operations, ten types, with and without
+``.noftz`` for sums."""
+
+REDUCE = """.version 8.3
+.target sm_90a
+.address_size 64
+.shared .align 128 .b8 box[16];
+.visible .entry k(.param .u64 p) {
+.reg .b64 %rd<2>; .reg .b32 %r<2>; ld.param.u64 %rd1, [p]; mov.u32 %r1, 16;
+cp.reduce.async.bulk.global.shared::cta.bulk_group.WHAT [%rd1], [box], %r1; ret; }
+"""
+
+
+def test_the_reductions_are_those_that_the_assembler_accepts():
+    types = ("u32", "s32", "b32", "u64", "s64", "b64", "f16", "bf16", "f32", "f64")
+    operations = ("add", "min", "max", "inc", "dec", "and", "or", "xor", "add.noftz")
+    accepted = set()
+    for what in (f"{operation}.{kind}" for operation in operations for kind in types):
+        kernel = Module(REDUCE.replace("WHAT", what), arch="sm_90a")["k"]
+        try:
+            kernel[1, 1](np.zeros(4, np.uint32), findings="report")
+        except UnsupportedInstructionError:
+            continue
+        accepted.add(what)
+    assert accepted - {"add.noftz.f32"} == set(ACCEPTED.split())
+
+
+@pytest.mark.parametrize(
+    ("operation", "dtype"), [("inc", "f32"), ("and", "f32"), ("add", "tf32"), ("add", "f32.ftz"), ("min", "f32")]
+)
+def test_a_reduction_that_the_elements_of_a_map_do_not_have_is_an_error(operation, dtype):
+    found = np.ones(256, np.float32)
+    kernel = Module(store_kernel(1, operation), arch="sm_90a")["k"]
+    memory = np.ones(64 + DUMPED, np.uint8)
+    report = kernel[1, 32, FIRST + DUMPED](
+        tensor_map(found, (256,), dtype=dtype), memory, 0, 0, *[0] * 8, findings="report"
+    )
+    assert [x.kind for x in report.findings] == ["illegal operand"]
+    assert f"elements of {dtype}, which .{operation} does not reduce" in report.findings[0].message
+    assert (found == 1).all()
 
 
 def test_other_wrong_arguments_are_explained():

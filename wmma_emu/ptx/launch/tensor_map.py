@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Tensor maps as arguments: 128 bytes with the address of a NumPy array in a launch."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.errors import ArgumentError, ArgumentValueError, OptionError, shorten
+from wmma_emu.formats.arrays import integer_of
 from wmma_emu.ptx.launch.structs import Struct
 from wmma_emu.ptx.tensor_maps.element_types import element_type_of
 from wmma_emu.ptx.tensor_maps.encoding import (
@@ -41,6 +42,13 @@ class TensorMap(Struct):
     ------
     ArgumentValueError
         If there are not 128 bytes, or they are not a map of sm_90.
+
+    Examples
+    --------
+    >>> x = np.zeros((16, 128), np.float16)
+    >>> made_elsewhere = tensor_map(x, (8, 64)).pack(lambda array: 0x7FA3B2000000)
+    >>> TensorMap(made_elsewhere, x)
+    TensorMap(f16, dims=(128, 16), box=(64, 8))
     """
 
     def __init__(self, given: bytes, array: Any) -> None:
@@ -67,6 +75,12 @@ class Im2col:
         The offsets of the window's corners from the tensor's; both (-1, -1) for a filter of 3 by 3 with padding 1.
     channels, pixels : int
         The channels and pixels that a copy moves.
+
+    Examples
+    --------
+    >>> images = np.zeros((2, 14, 14, 64), np.float16)
+    >>> tensor_map(images, im2col=Im2col((-1, -1), (-1, -1), channels=64, pixels=32)).map.encode()[56:60].hex()
+    'ffffffff'
     """
 
     lower: tuple[int, ...]
@@ -128,18 +142,33 @@ def tensor_map(
     element = element_type_of(array.dtype if dtype is None else dtype)
     if element.bytes != array.itemsize:
         raise ArgumentValueError(f"{element.name} has {element.bytes} bytes, the array's elements {array.itemsize}")
-    steps = (1,) * array.ndim if element_strides is None else tuple(element_strides)
+    steps = (1,) * array.ndim if element_strides is None else _integers("element_strides", element_strides)
     if len(steps) != array.ndim:
-        raise ArgumentValueError(f"{len(steps)} element strides for {array.ndim} axes")
-    window = None if im2col is None else Window(im2col.lower[::-1], im2col.upper[::-1], im2col.channels, im2col.pixels)
+        raise ArgumentValueError(f"element_strides has {len(steps)} numbers for {array.ndim} axes")
     fields = TensorMapFields(
         0, element, array.shape[::-1], array.strides[-2::-1] if array.ndim > 1 else (), steps[::-1],
-        () if box is None else tuple(box)[::-1], window, _number("swizzle", swizzle, SWIZZLES),
-        _number("interleave", interleave, INTERLEAVES), _number("promotion", promotion, PROMOTIONS),
-        _number("fill", fill, FILLS),
+        () if box is None else _integers("box", box)[::-1],
+        None if im2col is None else _window(im2col),
+        _number("swizzle", swizzle, SWIZZLES), _number("interleave", interleave, INTERLEAVES),
+        _number("promotion", promotion, PROMOTIONS), _number("fill", fill, FILLS),
     )  # fmt: skip
     require_legal(fields)
     return TensorMap(fields.encode(), array)
+
+
+def _window(given: object) -> Window:
+    if not isinstance(given, Im2col):
+        raise ArgumentError(f"im2col={shorten(given)} is not a wmma_emu.ptx.Im2col")
+    lower, upper = (_integers(name, getattr(given, name))[::-1] for name in ("lower", "upper"))
+    channels, pixels = _integers("channels and pixels", (given.channels, given.pixels))
+    return Window(lower, upper, channels, pixels)
+
+
+def _integers(name: str, given: object) -> tuple[int, ...]:
+    found = [integer_of(x) for x in given] if isinstance(given, Iterable) and not isinstance(given, str) else [None]
+    if None in found:
+        raise ArgumentError(f"{name}={shorten(given)} is not a sequence of integers, one for each axis")
+    return tuple(x for x in found if x is not None)
 
 
 def _number(name: str, given: object, legal: Sequence[str]) -> int:

@@ -11,6 +11,7 @@ from wmma_emu.ptx.program.program import Immediate, Operand, PtxInstruction
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.addresses import address_operand, addresses_of
 from wmma_emu.ptx.steps.barrier_accesses import barrier_accesses, barrier_operand
+from wmma_emu.ptx.steps.bulk_reductions import REDUCTIONS, needs_noftz
 from wmma_emu.ptx.steps.chunk_copies import (
     CHUNK_BYTES,
     CopiedChunks,
@@ -26,7 +27,6 @@ from wmma_emu.ptx.steps.lane_operations import Active, Step
 from wmma_emu.ptx.steps.loads import require_values
 from wmma_emu.ptx.steps.tensor_copies import tensor_load, tensor_prefetch, tensor_store
 
-_REDUCTIONS = ("add", "min", "max", "inc", "dec", "and", "or", "xor")
 _TYPE = re.compile(r"([bsu](32|64)|b?f16|f32|f64)\Z")
 
 
@@ -40,7 +40,7 @@ def bulk_copy(instruction: PtxInstruction) -> Step:
     if "L2::cache_hint" in kind:
         operands.pop()
     mask = operands.pop() if "multicast::cluster" in kind else None
-    reduction = next((x for x in kind if x in _REDUCTIONS), "") if "reduce" in kind else ""
+    reduction = next((x for x in kind if x in REDUCTIONS), "") if "reduce" in kind else ""
     if "tensor" in kind:
         if "prefetch" in kind:
             return tensor_prefetch(instruction, operands)
@@ -91,8 +91,11 @@ def _store(instruction: PtxInstruction, operands: list[Operand | None], reductio
     source, size = address_operand(instruction, operands[1], ("shared",)), operands[2]
     require_values(instruction, size)
     element = next((x for x in instruction.modifiers if _TYPE.match(x)), "")
-    if reduction and not element:
-        raise refusal(instruction, "needs a type, such as .f32")
+    if reduction and element not in REDUCTIONS[reduction]:
+        legal = ", ".join("." + x for x in REDUCTIONS[reduction])
+        raise refusal(instruction, f".{reduction} does not reduce .{element}; legal types are {legal}")
+    if reduction and needs_noftz(reduction, element) and "noftz" not in instruction.modifiers:
+        raise refusal(instruction, f"does not exist without .noftz: .{reduction}.noftz.{element}")
 
     def step(state: State, active: Active) -> None:
         for operand in (target, source, size):

@@ -15,6 +15,7 @@ from wmma_emu.ptx.program.program import AddressOperand, Operand, PtxInstruction
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.addresses import address_operand, addresses_of, space_of
 from wmma_emu.ptx.steps.barrier_accesses import barrier_accesses, barrier_operand
+from wmma_emu.ptx.steps.bulk_reductions import type_for
 from wmma_emu.ptx.steps.chunk_copies import (
     CHUNK_BYTES,
     CopiedChunks,
@@ -85,11 +86,17 @@ def tensor_store(instruction: PtxInstruction, operands: list[Operand | None], re
 
     def step(state: State, active: Active) -> None:
         for boxes in _boxes(state, instruction, tensor, active):
-            chunks = _chunks(state, instruction, boxes, source, is_store=True)
-            if reduction:
-                reduce_chunks(state, instruction, chunks, reduction, boxes.fields.element.name)
-            else:
-                store_chunks(state, instruction, chunks)
+            if not reduction:
+                store_chunks(state, instruction, _chunks(state, instruction, boxes, source, is_store=True))
+                continue
+            element = boxes.fields.element
+            kind = type_for(reduction, element)
+            if kind is not None:
+                chunks = _chunks(state, instruction, boxes, source, is_store=True)
+                reduce_chunks(state, instruction, chunks, reduction, kind)
+                continue
+            text = f"the tensor map has elements of {element.name}, which .{reduction} does not reduce"
+            note(state, instruction, "illegal operand", boxes.issuers.mask(), text)
 
     return step
 

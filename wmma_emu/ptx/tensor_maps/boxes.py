@@ -13,9 +13,6 @@ from wmma_emu.ptx.tensor_maps.encoding import TensorMapFields, Window
 CHUNK_BYTES = 16
 Positions = NDArray[np.int64]
 
-_SWIZZLE_BITS = (0, 1, 2, 3)
-"""The number of address bits from 4 upwards that each swizzle changes, by those from 7 upwards."""
-
 
 class Chunks(NamedTuple):
     """The chunks of some boxes, (chunks, *boxes).
@@ -61,12 +58,14 @@ def row_pitch(fields: TensorMapFields) -> int:
 def swizzled(addresses: Positions, swizzle: int) -> Positions:
     """Return the addresses in shared memory at which chunks are, in the pattern of a swizzle.
 
+    The number of a swizzle is that of the address bits from 4 upwards that it changes, by those from 7 upwards.
+
     Examples
     --------
     >>> [hex(x) for x in swizzled(np.array([0x400, 0x480, 0x490, 0x7F0]), 3)]
     ['0x400', '0x490', '0x480', '0x780']
     """
-    mask = (1 << _SWIZZLE_BITS[swizzle]) - 1
+    mask = (1 << swizzle) - 1
     return addresses ^ ((addresses >> 7 & mask) << 4)
 
 

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: MIT
+"""The operations of ``cp.reduce.async.bulk``, and the types that each has."""
+
+from wmma_emu.ptx.steps.atomic_table import TYPES, VECTOR_TYPES
+from wmma_emu.ptx.tensor_maps.element_types import ElementType
+
+_HALVES = ("f16", "bf16")
+
+REDUCTIONS = {
+    name: tuple(x for x in (*TYPES[name], *VECTOR_TYPES.get(name, ())) if not x.endswith("x2"))
+    for name in ("add", "min", "max", "inc", "dec", "and", "or", "xor")
+}
+"""The types of each operation: those of ``red``, except packed ones. ptxas 13.0 accepts exactly these for sm_90a."""
+
+_NOT_OF_TENSORS = ("f64",)
+"""Types that a tensor map can have, and reductions by a map do not (PTX ISA 9.1, cp.reduce.async.bulk.tensor)."""
+
+
+def needs_noftz(name: str, kind: str) -> bool:
+    """Return whether a reduction without a map must be written with ``.noftz``: sums of 16 bits.
+
+    Examples
+    --------
+    >>> needs_noftz("add", "bf16"), needs_noftz("min", "bf16"), needs_noftz("add", "f32")
+    (True, False, False)
+    """
+    return name == "add" and kind in _HALVES
+
+
+def type_for(name: str, element: ElementType) -> str | None:
+    """Return the type in which a reduction combines the elements of a tensor map; None if it does not have them.
+
+    Examples
+    --------
+    >>> from wmma_emu.ptx.tensor_maps.element_types import element_type_of
+    >>> [type_for("and", element_type_of(x)) for x in ("u32", "s64", "f32")]
+    ['b32', 'b64', None]
+    >>> [type_for("add", element_type_of(x)) for x in ("bf16", "tf32", "u8", "f64")]
+    ['bf16', None, None, None]
+    """
+    kind = f"b{8 * element.bytes}" if name in ("and", "or", "xor") and not element.is_float else element.name
+    return kind if kind in REDUCTIONS[name] and kind not in _NOT_OF_TENSORS else None
