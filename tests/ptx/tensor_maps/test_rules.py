@@ -225,16 +225,16 @@ def test_a_rule_that_a_map_breaks_is_named(options, text):
 @pytest.mark.parametrize(
     "options", [{"box": (8.0, 64)}, {"box": 8}, {"box": "ab"}, {"box": (8, 64), "element_strides": (1.5, 1)}]
 )
-def test_sizes_that_are_no_integers_are_refused_and_integers_of_numpy_are_not(options):
+def test_sizes_must_be_integers_of_python_or_numpy(options):
     with pytest.raises(ArgumentError, match="is not a sequence of integers, one for each axis"):
         tensor_map(X, **options)
     assert tensor_map(X, (np.int64(8), np.uint8(64))).map == tensor_map(X, (8, 64)).map
 
 
-ACCEPTED = """add.u32 min.u32 max.u32 inc.u32 dec.u32 add.s32 min.s32 max.s32 and.b32 or.b32 xor.b32 add.u64 min.u64 max.u64
-min.s64 max.s64 and.b64 or.b64 xor.b64 min.f16 max.f16 add.noftz.f16 min.bf16 max.bf16 add.noftz.bf16 add.f32 add.f64"""
+ACCEPTED = """add.u32 min.u32 max.u32 inc.u32 dec.u32 add.s32 min.s32 max.s32 and.b32 or.b32 xor.b32 add.u64 min.u64
+max.u64 min.s64 max.s64 and.b64 or.b64 xor.b64 min.f16 max.f16 add.noftz.f16 min.bf16 max.bf16 add.noftz.bf16 add.f32 add.f64"""
 """The reductions without a map that ptxas 13.0 accepts for sm_90a, of eight operations, ten types, with and without
-``.noftz`` for sums."""
+``.noftz`` for sums. PTX ISA 9.4 adds ``add.noftz.f32``."""
 
 REDUCE = """.version 8.3
 .target sm_90a

@@ -58,7 +58,7 @@ def row_pitch(fields: TensorMapFields) -> int:
 def swizzled(addresses: Positions, swizzle: int) -> Positions:
     """Return the addresses in shared memory at which chunks are, in the pattern of a swizzle.
 
-    The number of a swizzle is that of the address bits from 4 upwards that it changes, by those from 7 upwards.
+    Swizzle ``n`` changes ``n`` address bits from bit 4 upwards, by those from bit 7 upwards.
 
     Examples
     --------
