@@ -175,6 +175,29 @@ def test_the_source_of_a_store_that_is_written_before_the_wait_is_an_error():
     assert "cp.async.bulk.wait_group.read" in str(caught.value)
 
 
+LOAD = "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
+
+
+@pytest.mark.parametrize(
+    ("statement", "text"),
+    [
+        (f"{LOAD} [box], [%rd1, {{%r4, %r4}}];", "expects 3 operands, not 2"),
+        (f"{LOAD}.L2::cache_hint [box], [%rd1, {{%r4, %r4}}], [box];", "expects 4 operands, not 3"),
+        (f"{LOAD} [box], [%rd1, {{%r4}}], [box];", r"has 1 coordinates; \.2d needs 2"),
+        (f"{LOAD} [box], [%rd1, {{%rd2, %rd2}}], [box];", "coordinate|type|32"),
+        ("cp.async.bulk.global.shared::cta.bulk_group [%rd1], [box];", "expects 3 operands, not 2"),
+        ("cp.async.bulk.tensor.2d;", "expects 2 operands, not 0"),
+        ("cp.async.bulk.tensor.global.shared::cta.bulk_group [%rd1, {%r4}], [box];", r"\.1d, \.2d, \.3d, \.4d, \.5d"),
+        ("tensormap.replace.tile.swizzle_mode.global.b1024.b32 [%rd1], 9;", "expects a constant from 0 to 4"),
+        ("tensormap.replace.tile.global_address.global.b1024.b32 [%rd1], %rd1;", "modifiers"),
+    ],
+)
+def test_a_statement_with_wrong_operands_is_refused(statement, text):
+    module = Module(STORE.replace("WAIT", statement), arch="sm_90a")
+    with pytest.raises(UnsupportedInstructionError, match=text):
+        module["k"][1, 32](tensor_map(X, (1, 64)))
+
+
 def test_a_row_in_shared_memory_has_the_span_of_its_swizzle():
     fields = [tensor_map(X, (8, 16), swizzle=x).map for x in ("none", "32B", "64B", "128B")]
     assert [row_pitch(x) for x in fields] == [32, 32, 64, 128]
@@ -232,9 +255,10 @@ def test_sizes_must_be_integers_of_python_or_numpy(options):
 
 
 ACCEPTED = """add.u32 min.u32 max.u32 inc.u32 dec.u32 add.s32 min.s32 max.s32 and.b32 or.b32 xor.b32 add.u64 min.u64
-max.u64 min.s64 max.s64 and.b64 or.b64 xor.b64 min.f16 max.f16 add.noftz.f16 min.bf16 max.bf16 add.noftz.bf16 add.f32 add.f64"""
-"""The reductions without a map that ptxas 13.0 accepts for sm_90a, of eight operations, ten types, with and without
-``.noftz`` for sums. PTX ISA 9.4 adds ``add.noftz.f32``."""
+max.u64 min.s64 max.s64 and.b64 or.b64 xor.b64 min.f16 max.f16 add.noftz.f16 min.bf16 max.bf16 add.noftz.bf16 add.f32
+add.f64"""
+"""The reductions without a map that ptxas 13.0 accepts for sm_90a, of eight operations and ten types, with and
+without ``.noftz`` for sums. PTX ISA 9.4 adds ``add.noftz.f32``."""
 
 REDUCE = """.version 8.3
 .target sm_90a

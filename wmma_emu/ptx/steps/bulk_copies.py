@@ -37,6 +37,7 @@ def bulk_copy(instruction: PtxInstruction) -> Step:
         return lambda state, active: state.memory.bulk_groups.commit(active)
     if "wait_group" in kind:
         return _wait(instruction, operands)
+    _require_count(instruction)
     if "L2::cache_hint" in kind:
         operands.pop()
     mask = operands.pop() if "multicast::cluster" in kind else None
@@ -53,6 +54,16 @@ def bulk_copy(instruction: PtxInstruction) -> Step:
     if "bulk_group" not in kind:
         raise refusal(instruction, "needs .mbarrier::complete_tx::bytes or .bulk_group, by which it completes")
     return _store(instruction, operands, reduction)
+
+
+def _require_count(instruction: PtxInstruction) -> None:
+    """Raise an error about a wrong number of operands."""
+    kind = instruction.modifiers
+    is_tensor, is_prefetch, is_load = "tensor" in kind, "prefetch" in kind, "mbarrier::complete_tx::bytes" in kind
+    expected = (1 if is_prefetch else 3 if is_load else 2) if is_tensor else 2 if is_prefetch else 4 if is_load else 3
+    expected += sum(x in kind for x in ("im2col", "multicast::cluster", "L2::cache_hint"))
+    if len(instruction.operands) != expected:
+        raise refusal(instruction, f"expects {expected} operands, not {len(instruction.operands)}")
 
 
 def _wait(instruction: PtxInstruction, operands: list[Operand | None]) -> Step:

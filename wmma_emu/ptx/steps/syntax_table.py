@@ -48,7 +48,7 @@ _CLASSES = {
     "POLICY": "L2::evict_(last|normal|first|unchanged)",
     "OPERATION": "and|or|xor|exch|cas|add|inc|dec|min|max",
     "HALF": "b?f16(x2)?",
-    "FIELD": "global_address|rank|box_dim|global_dim|global_stride|element_stride|elemtype|interleave_layout"
+    "FIELD": "rank|box_dim|global_dim|element_stride|elemtype|interleave_layout"
     "|swizzle_mode|fill_mode",
     "REDUCED": "[bus](32|64)|f(32|64)|b?f16",
     "RESTRICT": "sync_restrict::shared::(cta|cluster(::read)?)",
@@ -136,7 +136,8 @@ cp.async.commit_group; ;
 cp.async.wait_group; ; #
 cp.async.wait_all; ;
 cp.async.mbarrier.arrive; -|noinc -|SHARED b64; [shared]
-tensormap.replace; tile FIELD -|global|shared::cta b1024 b32|b64; *
+tensormap.replace; tile FIELD -|global|shared::cta b1024 b32; *
+tensormap.replace; tile global_address|global_stride -|global|shared::cta b1024 b64; *
 tensormap.cp_fenceproxy; global shared::cta tensormap::generic release SCOPE sync aligned; *
 cp.async.bulk; shared::cta|shared::cluster global mbarrier::complete_tx::bytes -|multicast::cluster -|HINT; [shared] \\
 [global] u32 [shared] *

@@ -27,6 +27,7 @@ from wmma_emu.ptx.steps.chunk_copies import (
 )
 from wmma_emu.ptx.steps.collectives import note
 from wmma_emu.ptx.steps.issuers import Issuers, issuers_of
+from wmma_emu.ptx.steps.lane_operand_rules import require_source
 from wmma_emu.ptx.steps.lane_operations import Active, Step
 from wmma_emu.ptx.tensor_maps.boxes import box_bytes, chunks_of, swizzled
 from wmma_emu.ptx.tensor_maps.encoding import MAP_BYTES, TensorMapFields
@@ -117,10 +118,14 @@ def _tensor_operand(
 ) -> _TensorOperand:  # fmt: skip
     rank = next((_RANKS[x] for x in instruction.modifiers if x in _RANKS), 0)
     mode = next((x for x in instruction.modifiers if x in _MODES), "tile")
+    if not rank:
+        raise refusal(instruction, f"needs a number of dimensions: {', '.join('.' + x for x in _RANKS)}")
     if not isinstance(operand, AddressOperand) or not operand.coordinates:
         raise refusal(instruction, f"expects a tensor in brackets, [map, {{coordinates}}], not {describe(operand)}")
     if len(operand.coordinates) != rank:
         raise refusal(instruction, f"has {len(operand.coordinates)} coordinates; .{rank}d needs {rank}")
+    for coordinate in operand.coordinates:
+        require_source(instruction, coordinate, "s32")
     given = offsets.elements if isinstance(offsets, VectorOperand) else ()
     if mode == "im2col" and len(given) != rank - 2:
         raise refusal(instruction, f"has {len(given)} offsets; .im2col of .{rank}d needs {rank - 2}")

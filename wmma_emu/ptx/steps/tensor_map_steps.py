@@ -39,6 +39,9 @@ _FIELDS = {
 _INDEXED = {"box_dim": 5, "global_dim": 5, "element_stride": 5, "global_stride": 4}
 """The fields with an index, and the number of indices."""
 
+_CHOICES = {"interleave_layout": 3, "swizzle_mode": 5, "fill_mode": 2}
+"""The number of values of the fields that are constants (PTX ISA 9.1, tensormap.replace)."""
+
 NARROW = "names elements of 4 or 6 bits, which sm_90 does not have and are not modelled"
 """The reason why some element types are refused."""
 
@@ -82,6 +85,8 @@ def _tensormap(instruction: PtxInstruction, context: CompileContext) -> Step:
         element = ELEMENT_TYPES[number]
         found = [*_FIELDS[field], *([_TF32] if element.is_tf32 else [])]
         return _replace(instruction, address, tuple(found), Immediate("int", element.code), always=_TF32)
+    if field in _CHOICES:
+        _constant(instruction, value, _CHOICES[field])
     return _replace(instruction, address, _FIELDS[field], value)
 
 
