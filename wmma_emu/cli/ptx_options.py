@@ -14,6 +14,7 @@ _ARGUMENT = (
     "unchanged, whatever its type and order; OUT.npy=zeros:f32:64x64 or "
     "OUT.npy=IN.npy, written after the launch; zeros:f32:1024, temporary memory; null; bytes:0a0b, a struct"
 )
+_ASYNCHRONIES = ("eager", "late", "both")
 _CHECKS = ("memory", "undefined", "races", "synchronisation", "none")
 
 
@@ -47,6 +48,9 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     option(parser, "--arg", completes=".npy", metavar="A", action="append", default=[], help=_ARGUMENT)
     option(parser, "--schedule", metavar="SEED", help="run the warps in an order drawn from a seed")
     option(parser, "--schedules", metavar="N", default="1", help="run in N orders, and compare the results")
+    option(parser, "--asynchrony", completes=_ASYNCHRONIES, metavar="A", default="eager",
+        help="when asynchronous copies and wgmma move their data: eager (default), at once; late, as late as the "
+        "kernel allows; both, and compare the results")  # fmt: skip
     option(parser, "--max-steps", metavar="N",
         help="instructions executed before the launch is stopped; 1e8 if left out")  # fmt: skip
     option(parser, "--max-seconds", metavar="S", help="seconds before a run of the launch is stopped; 300 if left out")
@@ -82,6 +86,7 @@ ACTIONS: dict[str, tuple[Callable[[argparse.ArgumentParser], None], str, str]] =
             "Run a kernel on .npy files, without a GPU. The exit status is 0, 1 if a finding is an error (out of "
             "bounds, a race, a missing wait) and not known, 2 after any other error."),
 }  # fmt: skip
+
 
 def add_ptx(parser: argparse.ArgumentParser) -> None:
     """Add the actions to the parser of `ptx`."""

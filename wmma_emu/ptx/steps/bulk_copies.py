@@ -15,9 +15,7 @@ from wmma_emu.ptx.steps.bulk_reductions import REDUCTIONS, needs_noftz
 from wmma_emu.ptx.steps.chunk_copies import (
     CHUNK_BYTES,
     CopiedChunks,
-    complete,
     load_chunks,
-    reduce_chunks,
     require_own_block,
     store_chunks,
 )
@@ -70,8 +68,8 @@ def _wait(instruction: PtxInstruction, operands: list[Operand | None]) -> Step:
     number = operands[0] if operands else None
     if not isinstance(number, Immediate) or number.kind != "int" or number.value < 0:
         raise refusal(instruction, "expects a number of pending groups from 0 upwards")
-    pending = number.value
-    return lambda state, active: state.memory.bulk_groups.wait(pending, active)
+    pending, read_only = number.value, "read" in instruction.modifiers
+    return lambda state, active: state.memory.bulk_groups.wait(pending, active, read_only=read_only)
 
 
 def _load(instruction: PtxInstruction, operands: list[Operand | None], mask: Operand | None) -> Step:
@@ -89,10 +87,9 @@ def _load(instruction: PtxInstruction, operands: list[Operand | None], mask: Ope
                 state, instruction, issuers, addresses_of(state, source), addresses_of(state, target), size
             )
             accesses = barrier_accesses(state, instruction, barrier, chunks.issuers.mask(), write=False)
-            load_chunks(state, instruction, chunks, accesses)
             amounts = np.zeros(state.shape, np.int64)
             amounts[chunks.issuers.blocks, chunks.issuers.warps, chunks.issuers.lanes] = sizes
-            complete(state, accesses, accesses.of(amounts, state.shape))
+            load_chunks(state, instruction, chunks, accesses, accesses.of(amounts, state.shape))
 
     return step
 
@@ -115,10 +112,7 @@ def _store(instruction: PtxInstruction, operands: list[Operand | None], reductio
             chunks, _ = _chunks(
                 state, instruction, issuers, addresses_of(state, target), addresses_of(state, source), size
             )
-            if reduction:
-                reduce_chunks(state, instruction, chunks, reduction, element)
-            else:
-                store_chunks(state, instruction, chunks)
+            store_chunks(state, instruction, chunks, reduction, element)
 
     return step
 

@@ -2,16 +2,18 @@
 """Copies of chunks of 16 bytes between global and shared memory."""
 
 from collections.abc import Callable
-from functools import wraps
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.ptx.definedness.undefined import Undefined, joined
-from wmma_emu.ptx.memory.async_copies import padded_words
+from wmma_emu.ptx.memory.async_copies import AsyncCopy, padded_words
 from wmma_emu.ptx.memory.atomic import atomic
 from wmma_emu.ptx.memory.masks import fit
+from wmma_emu.ptx.memory.races.wave import Moment
 from wmma_emu.ptx.program.program import Operand, PtxInstruction
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.atomic_table import operation_of
@@ -47,37 +49,52 @@ Rounding = Callable[[Array], Array]
 """A change of loaded words, such as the rounding of TF32."""
 
 
-_Copy = Callable[..., None]
+_Load = Callable[..., tuple[Array, Undefined | None]]
+"""`load` or `peek` of the memory."""
 
 
-def _by_issuers(copy: _Copy) -> _Copy:
-    """Let the issuing threads act for the lanes that copy the chunks."""
-
-    @wraps(copy)
-    def copied(state: State, instruction: PtxInstruction, chunks: CopiedChunks, *rest: Any) -> None:
-        with state.memory.acting(chunks.issuers.actors()):
-            copy(state, instruction, chunks, *rest)
-
-    return copied
-
-
-@_by_issuers
 def load_chunks(
-    state: State, instruction: PtxInstruction, chunks: CopiedChunks, accesses: BarrierAccesses, fill: int = 0,
-    changed: Rounding = lambda words: words,
+    state: State, instruction: PtxInstruction, chunks: CopiedChunks, accesses: BarrierAccesses,
+    amounts: NDArray[np.int64], fill: int = 0, changed: Rounding = lambda words: words,
 ) -> None:  # fmt: skip
-    """Copy chunks from global to shared memory; they arrive when the phases of the threads' mbarriers complete."""
+    """Copy chunks from global to shared memory; they arrive when the phases of the threads' mbarriers complete.
+
+    ``amounts`` are the bytes that each of the threads completes, in the order of ``accesses``.
+    """
+    memory, barriers = state.memory, state.memory.mbarriers
+    with memory.acting(chunks.issuers.actors()):
+        copy, now = _begin_load(state, instruction, chunks, fill, changed)
+    barriers.release(accesses.positions, accesses.at, state.live, relaxed=False)
+
+    def complete(accesses: BarrierAccesses, amounts: NDArray[np.int64]) -> None:
+        for position, block, warp in zip(*(x.tolist() for x in accesses[:3]), strict=True):
+            barriers.attach(position, [(copy, _of_warp(state.shape, block, warp))], now)
+        barriers.deliver(accesses.positions, amounts)
+
+    if copy.late_words is None:
+        complete(accesses, amounts)
+    else:
+        barriers.postpone(accesses.positions, lambda chosen: complete(accesses.only(chosen), amounts[chosen]))
+
+
+def _begin_load(
+    state: State, instruction: PtxInstruction, chunks: CopiedChunks, fill: int, changed: Rounding
+) -> tuple[AsyncCopy, Moment | None]:  # fmt: skip
+    """Read the chunks, and begin to write them; return the copy and its time."""
     memory, spread = state.memory, chunks.issuers.spread
     source, inside = spread(chunks.in_global), spread(chunks.inside + 1) - 1
-    words, undefined = _global_words(state, instruction, source, inside, fill, changed)
+    read = partial(_global_words, instruction=instruction, source=source, inside=inside, fill=fill, changed=changed)
+    words, undefined = read(memory.load)
     active = inside >= 0
     resolved = memory.resolve(
         instruction, "shared", spread(chunks.in_shared), _WORD, _WORDS, CHUNK_BYTES, active, write=True, ordering="weak"
     )
     now = None if memory.races is None else memory.races.now()
-    copy = memory.copies.begin(resolved, words, active, by_barrier=True, undefined=undefined)
-    for position, block, warp in zip(*(x.tolist() for x in accesses[:3]), strict=True):
-        memory.mbarriers.attach(position, [(copy, _of_warp(state.shape, block, warp))], now)
+    copy = memory.copies.begin(
+        resolved, words, active, by_barrier=True, undefined=undefined,
+        late_words=(lambda: read(memory.peek)[0]) if memory.asynchrony.delays(instruction) else None,
+    )  # fmt: skip
+    return copy, now
 
 
 def _of_warp(shape: tuple[int, int, int], block: int, warp: int) -> NDArray[np.bool_]:
@@ -87,7 +104,7 @@ def _of_warp(shape: tuple[int, int, int], block: int, warp: int) -> NDArray[np.b
 
 
 def _global_words(
-    state: State, instruction: PtxInstruction, source: Array, inside: NDArray[np.int64], fill: int, changed: Rounding
+    load: _Load, instruction: PtxInstruction, source: Array, inside: NDArray[np.int64], fill: int, changed: Rounding
 ) -> tuple[Array, Undefined | None]:  # fmt: skip
     """Read the chunks, (4 words, passes, blocks, warps, 32); bytes that are not copied are the fill."""
     words = np.full((_WORDS, *source.shape), fill, np.uint32)
@@ -95,9 +112,9 @@ def _global_words(
     for amount in np.unique(inside[inside > 0]).tolist():
         chosen = inside == amount
         if amount == CHUNK_BYTES:
-            got, lost = state.memory.load(instruction, "global", source, _WORD, _WORDS, chosen, alignment=CHUNK_BYTES)
+            got, lost = load(instruction, "global", source, _WORD, _WORDS, chosen, alignment=CHUNK_BYTES)
         else:
-            some, missing = state.memory.load(instruction, "global", source, 1, amount, chosen, alignment=CHUNK_BYTES)
+            some, missing = load(instruction, "global", source, 1, amount, chosen, alignment=CHUNK_BYTES)
             got = padded_words(some, np.full(_WORDS, fill, np.uint32).view(np.uint8))
             lost = None
             if missing is not None:
@@ -110,13 +127,6 @@ def _global_words(
     return words, undefined
 
 
-def complete(state: State, accesses: BarrierAccesses, amounts: NDArray[np.int64]) -> None:
-    """Complete transactions of mbarriers, which release the copied bytes to the threads that observe the phase."""
-    barriers = state.memory.mbarriers
-    barriers.release(accesses.positions, accesses.at, state.live, relaxed=False)
-    barriers.deliver(accesses.positions, amounts)
-
-
 def require_own_block(state: State, instruction: PtxInstruction, mask: Operand | None, active: Active) -> None:
     """Report a multicast to other blocks than the own one: a cluster has one block here."""
     if mask is None:
@@ -127,12 +137,69 @@ def require_own_block(state: State, instruction: PtxInstruction, mask: Operand |
     note(state, instruction, "illegal operand", others & state.live if active is None else others & active, text)
 
 
-@_by_issuers
-def store_chunks(state: State, instruction: PtxInstruction, chunks: CopiedChunks) -> None:
-    """Copy chunks from shared to global memory, and mark the source as read until the thread waits for its group."""
-    memory, spread = state.memory, chunks.issuers.spread
-    words, undefined = _read_shared(state, instruction, chunks)
-    target, inside = spread(chunks.in_global), spread(chunks.inside + 1) - 1
+@dataclass(frozen=True)
+class ChunkStore:
+    """A copy of chunks from shared to global memory, or a reduction of ``element``; a late one has read no words yet.
+
+    ``words`` are (4, passes, blocks, warps, 32).
+    """
+
+    state: State
+    instruction: PtxInstruction
+    chunks: CopiedChunks
+    reduction: str = ""
+    element: str = ""
+    words: Array | None = None
+    undefined: Undefined | None = None
+
+    def only(self, chosen: NDArray[np.bool_]) -> "ChunkStore":
+        """Return the copy of some of the issuing threads."""
+        if chosen.all():
+            return self
+        return replace(self, chunks=self.chunks.only(chosen))
+
+    def read(self) -> "ChunkStore":
+        """Read the source."""
+        if self.words is not None:
+            return self
+        source, active = _shared_chunks(self.chunks)
+        words, _ = self.state.memory.peek(
+            self.instruction, "shared", source, _WORD, _WORDS, active, alignment=CHUNK_BYTES
+        )
+        return replace(self, words=words)
+
+    def write(self) -> None:
+        """Write the target."""
+        words = self.read().words
+        if words is not None:
+            with self.state.memory.acting(self.chunks.issuers.actors()):
+                act = _reduce if self.reduction else _store
+                act(self, words)
+
+
+def store_chunks(
+    state: State, instruction: PtxInstruction, chunks: CopiedChunks, reduction: str = "", element: str = ""
+) -> None:
+    """Copy chunks from shared to global memory, or combine each element with that in global memory.
+
+    The source counts as read until the thread waits for its group.
+    """
+    memory, groups = state.memory, state.memory.bulk_groups
+    with memory.acting(chunks.issuers.actors()):
+        words, undefined = _read_shared(state, instruction, chunks)
+    if reduction and undefined is not None:
+        memory.reporter.undefined(instruction, undefined, (undefined.bits != 0).any(axis=0), "the operand")
+    store = ChunkStore(state, instruction, chunks, reduction, element, undefined=undefined)
+    if memory.asynchrony.delays(instruction):
+        groups.postpone(store, chunks.issuers.numbers())
+    else:
+        replace(store, words=words).write()
+
+
+def _store(store: ChunkStore, words: Array) -> None:
+    memory, instruction, undefined = store.state.memory, store.instruction, store.undefined
+    spread = store.chunks.issuers.spread
+    target, inside = spread(store.chunks.in_global), spread(store.chunks.inside + 1) - 1
     for amount in np.unique(inside[inside > 0]).tolist():
         chosen = inside == amount
         if amount == CHUNK_BYTES:
@@ -152,10 +219,16 @@ def _first_bytes(words: Array, amount: int) -> Array:
     return np.moveaxis(contiguous[..., :amount], -1, 0)
 
 
+def _shared_chunks(chunks: CopiedChunks) -> tuple[Array, NDArray[np.bool_]]:
+    """Return the addresses of the chunks in shared memory, for the lanes of the warps, and which of them exist."""
+    spread = chunks.issuers.spread
+    return spread(chunks.in_shared), spread(chunks.inside + 1) > 0
+
+
 def _read_shared(state: State, instruction: PtxInstruction, chunks: CopiedChunks) -> tuple[Array, Undefined | None]:
     """Read the chunks of shared memory that a copy sends, and hold them until the thread waits for its bulk group."""
     memory, issuers = state.memory, chunks.issuers
-    source, active = issuers.spread(chunks.in_shared), issuers.spread(chunks.inside + 1) > 0
+    source, active = _shared_chunks(chunks)
     found = memory.load(instruction, "shared", source, _WORD, _WORDS, active, alignment=CHUNK_BYTES)
     where = memory.shared.locate(source, CHUNK_BYTES, CHUNK_BYTES, fit(active, source.shape))
     used = np.broadcast_to(active if where.used is None else where.used & active, source.shape)
@@ -165,24 +238,17 @@ def _read_shared(state: State, instruction: PtxInstruction, chunks: CopiedChunks
     return found
 
 
-@_by_issuers
-def reduce_chunks(
-    state: State, instruction: PtxInstruction, chunks: CopiedChunks, operation: str, element: str
-) -> None:
-    """Combine chunks of shared memory with those of global memory, one element after another."""
-    memory, issuers = state.memory, chunks.issuers
-    words, undefined = _read_shared(state, instruction, chunks)
-    if undefined is not None:
-        memory.reporter.undefined(instruction, undefined, (undefined.bits != 0).any(axis=0), "the operand")
+def _reduce(store: ChunkStore, words: Array) -> None:
+    memory, issuers, element = store.state.memory, store.chunks.issuers, store.element
     size = bits_of_type(element) // 8
     each = np.ascontiguousarray(np.moveaxis(words, 0, -1)).view(f"u{size}")
-    target, inside = issuers.spread(chunks.in_global), issuers.spread(chunks.inside + 1) - 1
+    target, inside = issuers.spread(store.chunks.in_global), issuers.spread(store.chunks.inside + 1) - 1
     for turn in range(len(target)):
         for k in range(CHUNK_BYTES // size):
             active = inside[turn] >= (k + 1) * size
             if active.any():
                 atomic(
-                    memory, instruction, "global", target[turn] + np.uint64(k * size), (each[turn, ..., k],), active,
-                    lambda where: operation_of(operation, element, where, keeps_subnormals=True), size, state.order,
-                    "relaxed",
+                    memory, store.instruction, "global", target[turn] + np.uint64(k * size), (each[turn, ..., k],),
+                    active, lambda where: operation_of(store.reduction, element, where, keeps_subnormals=True), size,
+                    store.state.order, "relaxed",
                 )  # fmt: skip
