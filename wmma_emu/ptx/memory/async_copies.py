@@ -141,7 +141,7 @@ class AsyncCopies:
             resolved, words, access.mask, self._groups, by_barrier, undefined=undefined, late_words=late_words
         )
         if late_words is None:
-            self._write(copy, words, shape, index)
+            self._write(copy, words, written, shape, index)
         self._keep([*self._copies, copy])
         return copy
 
@@ -193,9 +193,9 @@ class AsyncCopies:
             index = np.flatnonzero(wide(taken, shape))
         if copy.is_done or (index is not None and not len(index)):
             return
-        if copy.late_words is not None:
-            self._write(copy, copy.late_words(), shape, index)
         written = pick(access.positions, shape, index)
+        if copy.late_words is not None:
+            self._write(copy, copy.late_words(), written, shape, index)
         lost = copy.undefined
         if lost is not None:
             full = (len(copy.words), *shape)
@@ -210,11 +210,11 @@ class AsyncCopies:
             memory.races.arrive(copy.resolved, taken, memory.races.now() if now is None else now)
 
     def _write(
-        self, copy: AsyncCopy, words: Array, shape: tuple[int, ...], index: NDArray[np.int64] | None
+        self, copy: AsyncCopy, words: Array, written: NDArray[np.int64], shape: tuple[int, ...],
+        index: NDArray[np.int64] | None,
     ) -> None:  # fmt: skip
-        """Write the words of some threads to shared memory."""
+        """Write the words of some threads to shared memory, at the positions ``written``."""
         unit = copy.resolved.unit
-        written = pick(copy.resolved.access.positions, shape, index)
         scatter(self.memory.shared.view(unit), unit, written, pick(wide(words, (len(words), *shape)), shape, index))
 
     def describe_copy(self, position: int) -> tuple[Message, str]:

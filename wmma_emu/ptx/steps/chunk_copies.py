@@ -2,7 +2,6 @@
 """Copies of chunks of 16 bytes between global and shared memory."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
 
@@ -11,38 +10,38 @@ from numpy.typing import NDArray
 
 from wmma_emu.ptx.definedness.undefined import Undefined, joined
 from wmma_emu.ptx.memory.async_copies import AsyncCopy, padded_words
-from wmma_emu.ptx.memory.atomic import atomic
-from wmma_emu.ptx.memory.masks import fit
 from wmma_emu.ptx.memory.races.wave import Moment
 from wmma_emu.ptx.program.program import Operand, PtxInstruction
 from wmma_emu.ptx.state import State
-from wmma_emu.ptx.steps.atomic_table import operation_of
 from wmma_emu.ptx.steps.barrier_accesses import BarrierAccesses
 from wmma_emu.ptx.steps.collectives import note
 from wmma_emu.ptx.steps.issuers import Issuers
 from wmma_emu.ptx.threads import Active, Array
-from wmma_emu.ptx.widths import bits_of_type
 
 CHUNK_BYTES = 16
-_WORD, _WORDS = 4, 4
+WORD_BYTES, WORDS = 4, 4
 
 
 class CopiedChunks(NamedTuple):
     """The chunks that some threads copy: (chunks, issuers).
 
     ``inside`` is the number of bytes of each chunk that are copied, from its beginning, -1 where there is no chunk.
+    ``in_global`` are addresses in ``space``: "global", or "shared" for a copy within the shared memory of a block,
+    which reads these addresses; a reduction within it writes them.
     """
 
     issuers: Issuers
     in_global: Array
     in_shared: Array
     inside: NDArray[np.int64]
+    space: str = "global"
 
     def only(self, chosen: NDArray[np.bool_]) -> "CopiedChunks":
         """Return the chunks of some issuing threads."""
-        return CopiedChunks(
-            self.issuers.only(chosen), self.in_global[:, chosen], self.in_shared[:, chosen], self.inside[:, chosen]
-        )
+        return self._replace(
+            issuers=self.issuers.only(chosen), in_global=self.in_global[:, chosen],
+            in_shared=self.in_shared[:, chosen], inside=self.inside[:, chosen],
+        )  # fmt: skip
 
 
 Rounding = Callable[[Array], Array]
@@ -57,7 +56,7 @@ def load_chunks(
     state: State, instruction: PtxInstruction, chunks: CopiedChunks, accesses: BarrierAccesses,
     amounts: NDArray[np.int64], fill: int = 0, changed: Rounding = lambda words: words,
 ) -> None:  # fmt: skip
-    """Copy chunks from global to shared memory; they arrive when the phases of the threads' mbarriers complete.
+    """Copy chunks to shared memory; they arrive when the phases of the threads' mbarriers complete.
 
     ``amounts`` are the bytes that each of the threads completes, in the order of ``accesses``.
     """
@@ -83,12 +82,16 @@ def _begin_load(
     """Read the chunks, and begin to write them; return the copy and its time."""
     memory, spread = state.memory, chunks.issuers.spread
     source, inside = spread(chunks.in_global), spread(chunks.inside + 1) - 1
-    read = partial(_global_words, instruction=instruction, source=source, inside=inside, fill=fill, changed=changed)
+    read = partial(
+        _read_chunks, instruction=instruction, space=chunks.space, source=source, inside=inside, fill=fill,
+        changed=changed,
+    )  # fmt: skip
     words, undefined = read(memory.load)
     active = inside >= 0
     resolved = memory.resolve(
-        instruction, "shared", spread(chunks.in_shared), _WORD, _WORDS, CHUNK_BYTES, active, write=True, ordering="weak"
-    )
+        instruction, "shared", spread(chunks.in_shared), WORD_BYTES, WORDS, CHUNK_BYTES, active,
+        write=True, ordering="weak",
+    )  # fmt: skip
     now = None if memory.races is None else memory.races.now()
     copy = memory.copies.begin(
         resolved, words, active, by_barrier=True, undefined=undefined,
@@ -103,24 +106,25 @@ def _of_warp(shape: tuple[int, int, int], block: int, warp: int) -> NDArray[np.b
     return np.broadcast_to(found, shape)
 
 
-def _global_words(
-    load: _Load, instruction: PtxInstruction, source: Array, inside: NDArray[np.int64], fill: int, changed: Rounding
+def _read_chunks(
+    load: _Load, instruction: PtxInstruction, space: str, source: Array, inside: NDArray[np.int64], fill: int,
+    changed: Rounding,
 ) -> tuple[Array, Undefined | None]:  # fmt: skip
     """Read the chunks, (4 words, passes, blocks, warps, 32); bytes that are not copied are the fill."""
-    words = np.full((_WORDS, *source.shape), fill, np.uint32)
+    words = np.full((WORDS, *source.shape), fill, np.uint32)
     undefined: Undefined | None = None
     for amount in np.unique(inside[inside > 0]).tolist():
         chosen = inside == amount
         if amount == CHUNK_BYTES:
-            got, lost = load(instruction, "global", source, _WORD, _WORDS, chosen, alignment=CHUNK_BYTES)
+            got, lost = load(instruction, space, source, WORD_BYTES, WORDS, chosen, alignment=CHUNK_BYTES)
         else:
-            some, missing = load(instruction, "global", source, 1, amount, chosen, alignment=CHUNK_BYTES)
-            got = padded_words(some, np.full(_WORDS, fill, np.uint32).view(np.uint8))
+            some, missing = load(instruction, space, source, 1, amount, chosen, alignment=CHUNK_BYTES)
+            got = padded_words(some, np.full(WORDS, fill, np.uint32).view(np.uint8))
             lost = None
             if missing is not None:
                 bits = padded_words(missing.bits, np.zeros(CHUNK_BYTES, np.uint8))
                 lost = Undefined(bits, missing.origin.max(axis=0))
-        whole = amount // _WORD
+        whole = amount // WORD_BYTES
         got = np.concatenate([changed(got[:whole]), got[whole:]])
         np.copyto(words, got, where=chosen)
         undefined = joined(chosen, lost, undefined)
@@ -135,120 +139,3 @@ def require_own_block(state: State, instruction: PtxInstruction, mask: Operand |
     others = np.broadcast_to(state.read(mask, "u16") != 1, state.shape)
     text = "the mask of the multicast names other blocks than block 0 of the cluster, which has one block here"
     note(state, instruction, "illegal operand", others & state.live if active is None else others & active, text)
-
-
-@dataclass(frozen=True)
-class ChunkStore:
-    """A copy of chunks from shared to global memory, or a reduction of ``element``; a late one has read no words yet.
-
-    ``words`` are (4, passes, blocks, warps, 32).
-    """
-
-    state: State
-    instruction: PtxInstruction
-    chunks: CopiedChunks
-    reduction: str = ""
-    element: str = ""
-    words: Array | None = None
-    undefined: Undefined | None = None
-
-    def only(self, chosen: NDArray[np.bool_]) -> "ChunkStore":
-        """Return the copy of some of the issuing threads."""
-        if chosen.all():
-            return self
-        return replace(self, chunks=self.chunks.only(chosen))
-
-    def read(self) -> "ChunkStore":
-        """Read the source."""
-        if self.words is not None:
-            return self
-        source, active = _shared_chunks(self.chunks)
-        words, _ = self.state.memory.peek(
-            self.instruction, "shared", source, _WORD, _WORDS, active, alignment=CHUNK_BYTES
-        )
-        return replace(self, words=words)
-
-    def write(self) -> None:
-        """Write the target."""
-        words = self.read().words
-        if words is not None:
-            with self.state.memory.acting(self.chunks.issuers.actors()):
-                act = _reduce if self.reduction else _store
-                act(self, words)
-
-
-def store_chunks(
-    state: State, instruction: PtxInstruction, chunks: CopiedChunks, reduction: str = "", element: str = ""
-) -> None:
-    """Copy chunks from shared to global memory, or combine each element with that in global memory.
-
-    The source counts as read until the thread waits for its group.
-    """
-    memory, groups = state.memory, state.memory.bulk_groups
-    with memory.acting(chunks.issuers.actors()):
-        words, undefined = _read_shared(state, instruction, chunks)
-    if reduction and undefined is not None:
-        memory.reporter.undefined(instruction, undefined, (undefined.bits != 0).any(axis=0), "the operand")
-    store = ChunkStore(state, instruction, chunks, reduction, element, undefined=undefined)
-    if memory.asynchrony.delays(instruction):
-        groups.postpone(store, chunks.issuers.numbers())
-    else:
-        replace(store, words=words).write()
-
-
-def _store(store: ChunkStore, words: Array) -> None:
-    memory, instruction, undefined = store.state.memory, store.instruction, store.undefined
-    spread = store.chunks.issuers.spread
-    target, inside = spread(store.chunks.in_global), spread(store.chunks.inside + 1) - 1
-    for amount in np.unique(inside[inside > 0]).tolist():
-        chosen = inside == amount
-        if amount == CHUNK_BYTES:
-            memory.store(instruction, "global", target, words, chosen, alignment=CHUNK_BYTES, undefined=undefined)
-            continue
-        some = _first_bytes(words, amount)
-        lost = None
-        if undefined is not None:
-            bits = _first_bytes(np.broadcast_to(undefined.bits, words.shape), amount)
-            lost = Undefined(bits, np.broadcast_to(undefined.origin, words.shape)[:1])
-        memory.store(instruction, "global", target, some, chosen, alignment=CHUNK_BYTES, undefined=lost)
-
-
-def _first_bytes(words: Array, amount: int) -> Array:
-    """Return the first bytes of chunks: (words, ...) to (bytes, ...)."""
-    contiguous = np.ascontiguousarray(np.moveaxis(words, 0, -1)).view(np.uint8)
-    return np.moveaxis(contiguous[..., :amount], -1, 0)
-
-
-def _shared_chunks(chunks: CopiedChunks) -> tuple[Array, NDArray[np.bool_]]:
-    """Return the addresses of the chunks in shared memory, for the lanes of the warps, and which of them exist."""
-    spread = chunks.issuers.spread
-    return spread(chunks.in_shared), spread(chunks.inside + 1) > 0
-
-
-def _read_shared(state: State, instruction: PtxInstruction, chunks: CopiedChunks) -> tuple[Array, Undefined | None]:
-    """Read the chunks of shared memory that a copy sends, and hold them until the thread waits for its bulk group."""
-    memory, issuers = state.memory, chunks.issuers
-    source, active = _shared_chunks(chunks)
-    found = memory.load(instruction, "shared", source, _WORD, _WORDS, active, alignment=CHUNK_BYTES)
-    where = memory.shared.locate(source, CHUNK_BYTES, CHUNK_BYTES, fit(active, source.shape))
-    used = np.broadcast_to(active if where.used is None else where.used & active, source.shape)
-    owner = np.zeros((1, *state.shape), np.int64)
-    owner[0, issuers.blocks, issuers.warps] = issuers.numbers()[:, None]
-    memory.bulk_groups.reads(instruction, where.positions[used] >> 4, np.broadcast_to(owner, source.shape)[used])
-    return found
-
-
-def _reduce(store: ChunkStore, words: Array) -> None:
-    memory, issuers, element = store.state.memory, store.chunks.issuers, store.element
-    size = bits_of_type(element) // 8
-    each = np.ascontiguousarray(np.moveaxis(words, 0, -1)).view(f"u{size}")
-    target, inside = issuers.spread(store.chunks.in_global), issuers.spread(store.chunks.inside + 1) - 1
-    for turn in range(len(target)):
-        for k in range(CHUNK_BYTES // size):
-            active = inside[turn] >= (k + 1) * size
-            if active.any():
-                atomic(
-                    memory, store.instruction, "global", target[turn] + np.uint64(k * size), (each[turn, ..., k],),
-                    active, lambda where: operation_of(store.reduction, element, where, keeps_subnormals=True), size,
-                    store.state.order, "relaxed",
-                )  # fmt: skip

@@ -16,13 +16,8 @@ from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.addresses import address_operand, addresses_of, space_of
 from wmma_emu.ptx.steps.barrier_accesses import barrier_accesses, barrier_operand
 from wmma_emu.ptx.steps.bulk_reductions import type_for
-from wmma_emu.ptx.steps.chunk_copies import (
-    CHUNK_BYTES,
-    CopiedChunks,
-    load_chunks,
-    require_own_block,
-    store_chunks,
-)
+from wmma_emu.ptx.steps.chunk_copies import CHUNK_BYTES, CopiedChunks, load_chunks, require_own_block
+from wmma_emu.ptx.steps.chunk_stores import store_chunks
 from wmma_emu.ptx.steps.collectives import note
 from wmma_emu.ptx.steps.issuers import Issuers, issuers_of
 from wmma_emu.ptx.steps.lane_operand_rules import require_source
