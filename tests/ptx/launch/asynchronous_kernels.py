@@ -214,3 +214,61 @@ CASES = {
         "wgmma.mma_async",
     ),
 }  # fmt: skip
+
+
+_PIPELINE_LOAD = """
+EMPTY: mbarrier.try_wait.parity.shared::cta.b64 %w, [%r8+16], %r9; @!%w bra EMPTY;
+mbarrier.arrive.expect_tx.shared::cta.b64 %rd6, [%r8], 256;
+cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r7], [%rd1], 256, [%r8];
+"""
+
+PIPELINE = f"""{_HEAD}
+.shared .align 8 .b64 bars[4];
+.shared .align 128 .b8 tiles[2560];
+.visible .entry k(.param .u64 x, .param .u64 out) .maxntid 256 {{
+.reg .b32 %r<16>; .reg .b64 %rd<12>; .reg .f32 %f<4>; .reg .pred %p, %q, %w, %z;
+ld.param.u64 %rd1, [x]; ld.param.u64 %rd2, [out]; mov.u32 %r1, %tid.x; mov.u32 %r5, tiles; shl.b32 %r4, %r1, 2;
+add.u32 %r6, %r5, %r4; mov.u32 %r3, {ONE}; mov.u32 %r2, 0;
+setp.ge.u32 %p, %r1, 128; @%p bra FILLED;
+FILL: st.shared.u32 [%r6], %r3; add.u32 %r6, %r6, 512; add.u32 %r2, %r2, 1; setp.lt.u32 %q, %r2, 4; @%q bra FILL;
+FILLED: fence.proxy.async.shared::cta;
+setp.eq.u32 %q, %r1, 0; mov.u32 %r8, bars;
+@%q mbarrier.init.shared::cta.b64 [%r8], 1; @%q mbarrier.init.shared::cta.b64 [%r8+8], 1;
+@%q mbarrier.init.shared::cta.b64 [%r8+16], 128; @%q mbarrier.init.shared::cta.b64 [%r8+24], 128;
+fence.mbarrier_init.release.cluster;
+bar.sync 0;
+mov.u32 %r2, 0;
+@%p bra PRODUCER;
+setmaxnreg.inc.sync.aligned.u32 232;
+mov.f32 %f0, 0f00000000; mov.f32 %f1, %f0; mov.f32 %f2, %f0; mov.f32 %f3, %f0;
+cvt.u64.u32 %rd3, %r5; shr.u64 %rd3, %rd3, 4; and.b64 %rd3, %rd3, 0x3fff; or.b64 %rd3, %rd3, 0x0000001000080000;
+LOOP: and.b32 %r10, %r2, 1; shr.u32 %r9, %r2, 1; and.b32 %r9, %r9, 1;
+mov.u32 %r8, bars; mad.lo.u32 %r8, %r10, 8, %r8;
+FULL: mbarrier.try_wait.parity.shared::cta.b64 %w, [%r8], %r9; @!%w bra FULL;
+cvt.u64.u32 %rd7, %r10; mad.lo.u64 %rd4, %rd7, 16, %rd3; add.u64 %rd4, %rd4, 128;
+wgmma.fence.sync.aligned;
+setp.ne.u32 %z, %r2, 0;
+wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {{%f0, %f1, %f2, %f3}}, %rd3, %rd4, %z, 1, 1, 0, 0;
+wgmma.commit_group.sync.aligned;
+setp.eq.u32 %q, %r2, 0; @%q bra NEXT;
+wgmma.wait_group.sync.aligned @PENDING@;
+xor.b32 %r11, %r10, 1; mov.u32 %r12, bars; mad.lo.u32 %r12, %r11, 8, %r12;
+mbarrier.arrive.shared::cta.b64 %rd6, [%r12+16];
+NEXT: add.u32 %r2, %r2, 1; setp.lt.u32 %q, %r2, 8; @%q bra LOOP;
+wgmma.wait_group.sync.aligned 0;
+mad.wide.u32 %rd5, %r1, 4, %rd2; st.global.f32 [%rd5], %f0;
+ret;
+PRODUCER: setmaxnreg.dec.sync.aligned.u32 40;
+setp.ne.u32 %q, %r1, 128; @%q ret;
+SEND: and.b32 %r10, %r2, 1; shr.u32 %r9, %r2, 1; and.b32 %r9, %r9, 1; xor.b32 %r9, %r9, 1;
+mov.u32 %r8, bars; mad.lo.u32 %r8, %r10, 8, %r8; mov.u32 %r7, tiles; mad.lo.u32 %r7, %r10, 256, %r7;
+add.u32 %r7, %r7, 2048;
+{_PIPELINE_LOAD}
+add.u64 %rd1, %rd1, 256; add.u32 %r2, %r2, 1; setp.lt.u32 %q, %r2, 8; @%q bra SEND;
+ret; }}
+"""
+"""A producer and a consumer warpgroup with two stages, eight tiles of B: the loop of a Hopper GEMM.
+
+After a product, the consumer waits for all but ``@PENDING@`` groups, and returns the stage of the product before it:
+with 1, that product is over; with 2, it may still read the stage.
+"""

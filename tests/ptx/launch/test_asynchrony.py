@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from tests.ptx.launch.asynchronous_kernels import CASES, TENSOR
+from tests.ptx.launch.asynchronous_kernels import CASES, PIPELINE, TENSOR
 from wmma_emu import AsynchronyDependenceError, ScheduleDependenceError
 from wmma_emu.errors import KernelFindingsError, OptionError
 from wmma_emu.ptx import LaunchOptions, Module, tensor_map
@@ -200,3 +200,23 @@ def test_copies_that_arrive_at_a_barrier_complete_its_phase_late(arrive):
     one_look = Module(ARRIVES.replace("ARRIVE", arrive).replace("@!%w bra WAIT;", ""), arch="sm_80")["k"]
     one_look[1, 32](x, out, asynchrony="late", findings="report")
     assert set(out.tolist()) == {7}
+
+
+def pipelined(pending, asynchrony, **options):
+    tiles = np.repeat(np.arange(1, 9, dtype=np.float16), 128)
+    out = np.zeros(128, np.float32)
+    text = PIPELINE.replace("@PENDING@", str(pending))
+    report = Module(text, arch="sm_90a")["k"][1, 256](tiles, out, asynchrony=asynchrony, findings="report", **options)
+    return set(out.tolist()), [x.kind for x in report.findings]
+
+
+@pytest.mark.parametrize(("asynchrony", "schedules"), [("eager", 1), ("late", 1), ("late", 2), ("both", 1)])
+def test_a_pipeline_of_two_stages_has_the_same_bits(asynchrony, schedules):
+    assert pipelined(1, asynchrony, schedules=schedules) == ({16.0 * sum(range(1, 9))}, [])
+
+
+def test_a_stage_that_is_returned_before_its_product_is_over_shows_late():
+    assert pipelined(2, "eager")[0] == {16.0 * sum(range(1, 9))}
+    late, found = pipelined(2, "late")
+    assert late != {16.0 * sum(range(1, 9))}
+    assert "missing wait" in found
