@@ -220,3 +220,19 @@ def test_a_stage_that_is_returned_before_its_product_is_over_shows_late():
     late, found = pipelined(2, "late")
     assert late != {16.0 * sum(range(1, 9))}
     assert "missing wait" in found
+
+
+FLAG = """@%p bra WAIT; mov.u32 %r5, box;
+SPIN: ld.volatile.shared.u32 %r6, [%r5]; setp.eq.u32 %w, %r6, 7; @%w bra SPIN; bra DONE;
+WAIT: mbarrier.try_wait.parity.shared::cta.b64 %w, [bar], 0; @!%w bra WAIT;
+DONE: mov.u32 %r5, box; add.u32 %r5, %r5, %r4;"""
+
+
+def test_threads_that_wait_for_a_written_value_are_not_a_deadlock():
+    text = TENSOR.replace("WAIT:\n@WAIT@", f"WAITS:\n{FLAG}").replace("@!%p bra WAIT;", "@!%p bra WAITS;")
+    out = np.zeros(32, np.uint32)
+    given = tensor_map(np.arange(16 * 64, dtype=np.uint32).reshape(16, 64), (1, 32))
+    report = Module(text, arch="sm_90a")["k"][1, 32](given, out, asynchrony="late", findings="report")
+    assert report.completed
+    assert "deadlock" not in {x.kind for x in report.findings}
+    assert out.tolist() == list(range(3 * 64, 3 * 64 + 32))

@@ -8,10 +8,10 @@ from wmma_emu.ptx.machine.scheduler import READY, Scheduler
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.threads import Active
 
-_PATIENCE = 4096
+_PATIENCE = 1024
 """The number of basic blocks that poll until an operation completes although threads do more than wait.
 
-A loop that waits may read a clock or call printf, and a thread may wait for memory that the operation writes.
+A loop that waits may read a clock or call printf.
 """
 
 
@@ -44,10 +44,15 @@ class LateCompletions:
         if any_completed:
             barriers.awaited[waiting] = -1
         elif self._polls >= _PATIENCE:
-            any_completed = barriers.complete_late(np.ones_like(waiting), awaited_only=False)
+            any_completed = self.complete_all()
         if any_completed:
             self._polls = 0
         return any_completed
+
+    def complete_all(self) -> bool:
+        """Complete all operations, because no thread can make progress; return whether there were any."""
+        every = np.ones(self._state.shape[0], np.bool_)
+        return self._state.memory.mbarriers.complete_late(every, awaited_only=False)
 
     def _waiting(self, look: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Return the blocks all of whose threads wait, given the threads that only look at mbarriers."""

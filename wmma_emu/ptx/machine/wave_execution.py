@@ -71,6 +71,9 @@ class WaveExecution(ControlState):
             if self._late is not None and self._late.after(pc, active):
                 self._endless.restart()
             elif self._endless.is_reached(pc, active):
+                if self._late is not None and self._late.complete_all():
+                    self._endless.restart()
+                    continue
                 polls = (x for x in self.program.instructions[pc : pc + block.length] if may_spin(x))
                 self._deadlock(next(polls), "threads wait in loops for values that no thread writes: ")
             self._deadline.count(block.length)
