@@ -45,7 +45,7 @@ O: ld.shared.u32 %r5, [%r4+128];"""
 _BYTES = "mbarrier::complete_tx::bytes"
 
 
-class Kernel(NamedTuple):
+class ClusterKernel(NamedTuple):
     """The statements of a kernel that stores ``%r5``, its directives, and the number of its threads."""
 
     body: str
@@ -53,14 +53,14 @@ class Kernel(NamedTuple):
     threads: int = 32
 
 
-def _by_one(copy: str) -> Kernel:
+def _by_one(copy: str) -> ClusterKernel:
     expect = "@!%p1 bra W; mbarrier.arrive.expect_tx.release.cta.shared::cta.b64 %rd5, [%r3], 128; "
-    return Kernel(_BEGIN.format(count=1) + expect + copy + _WAIT)
+    return ClusterKernel(_BEGIN.format(count=1) + expect + copy + _WAIT)
 
 
-def _by_each(write: str, size: int = 4) -> Kernel:
+def _by_each(write: str, size: int = 4) -> ClusterKernel:
     expect = f"mbarrier.arrive.expect_tx.release.cta.shared::cta.b64 %rd5, [%r3], {size}; "
-    return Kernel(_BEGIN.format(count=32) + expect + write + _WAIT)
+    return ClusterKernel(_BEGIN.format(count=32) + expect + write + _WAIT)
 
 
 _REDUCTIONS = (
@@ -75,19 +75,19 @@ _MASKS = ("0xffffffff", "0x80000000", "0x0000ff00", "0xaaaaaaaa", "0x00010010")
 
 KERNELS = {
     **{
-        f"explicit {x or 'without a directive'}": Kernel(_EXPLICIT, x)
+        f"explicit {x or 'without a directive'}": ClusterKernel(_EXPLICIT, x)
         for x in _DIRECTIVES
     },
     **{
-        f"elect {mask}": Kernel(
+        f"elect {mask}": ClusterKernel(
             f"mov.u32 %r6, 1; shl.b32 %r6, %r6, %r1; and.b32 %r6, %r6, {mask}; setp.eq.u32 %p2, %r6, 0; @%p2 bra O;\n"
             f"elect.sync %r5|%p3, {mask}; @%p3 add.u32 %r5, %r5, 256;\nO:"
         )
         for mask in _MASKS
     },
-    "rank": Kernel("getctarank.shared::cluster.u32 %r5, %r4;"),
-    "size": Kernel("mov.u32 %r5, %cluster_nctarank;"),
-    "mapa": Kernel("mapa.shared::cluster.u32 %r5, %r4, 0; sub.u32 %r5, %r5, %r2;"),
+    "rank": ClusterKernel("getctarank.shared::cluster.u32 %r5, %r4;"),
+    "size": ClusterKernel("mov.u32 %r5, %cluster_nctarank;"),
+    "mapa": ClusterKernel("mapa.shared::cluster.u32 %r5, %r4, 0; sub.u32 %r5, %r5, %r2;"),
     "copy": _by_one(f"cp.async.bulk.shared::cluster.shared::cta.{_BYTES} [%r7], [%r2], 128, [%r3];"),
     **{
         f"bulk {x}": _by_one(f"cp.reduce.async.bulk.shared::cluster.shared::cta.{_BYTES}.{x} [%r7], [%r2], 128, [%r3];")
@@ -98,16 +98,16 @@ KERNELS = {
         f"red.async {x}": _by_each(f"red.async.relaxed.cluster.shared::cluster.{_BYTES}.{x} [%r8], %r6, [%r3];")
         for x in _REDUCTIONS
     },
-    "setmaxnreg": Kernel("setmaxnreg.dec.sync.aligned.u32 40; mov.u32 %r5, 7;", ".maxntid 128", 128),
+    "setmaxnreg": ClusterKernel("setmaxnreg.dec.sync.aligned.u32 40; mov.u32 %r5, 7;", ".maxntid 128", 128),
 }  # fmt: skip
 
 
-def text_of(kernel: Kernel) -> str:
+def text_of(kernel: ClusterKernel) -> str:
     """Return the PTX of a kernel."""
     return _HEAD.format(directives=kernel.directives) + kernel.body + _END
 
 
-def emulated(kernel: Kernel) -> Any:
+def emulated(kernel: ClusterKernel) -> Any:
     """Return the words that a kernel stores on the emulator, or its error."""
     out = np.zeros(kernel.threads, np.uint32)
     try:
@@ -117,7 +117,7 @@ def emulated(kernel: Kernel) -> Any:
     return out.tolist()
 
 
-def on_gpu(kernel: Kernel) -> Any:
+def on_gpu(kernel: ClusterKernel) -> Any:
     """Return the words that a kernel stores on the first GPU, or the error of the driver."""
     try:
         device = Device()

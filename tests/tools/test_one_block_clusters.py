@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The kernels that a GPU runs to confirm clusters of one block, on the emulator: their bits are those of integers."""
+"""The kernels that a GPU runs to confirm clusters of one block, on the emulator, compared with integers."""
 
 import pytest
 

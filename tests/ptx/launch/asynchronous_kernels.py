@@ -16,7 +16,7 @@ ONE, TWO = 0x3C003C00, 0x40004000
 """Two f16 numbers, 1 and 2."""
 
 
-class Case(NamedTuple):
+class AsynchronousCase(NamedTuple):
     """A kernel, its correct line and its faulty one, its arguments before the output, and the words of its output.
 
     ``right`` is the result of the correct kernel, and of the faulty one whose operations are done at once; ``late`` is
@@ -31,6 +31,16 @@ class Case(NamedTuple):
     right: np.ndarray
     late: np.ndarray
     culprit: str
+
+    @property
+    def correct(self):
+        """The PTX of the correct kernel."""
+        return self.text.replace("@WAIT@", self.wait)
+
+    @property
+    def faulty(self):
+        """The PTX of the faulty kernel."""
+        return self.text.replace("@WAIT@", self.fault)
 
 
 _X = np.arange(64, dtype=np.uint32) + 100
@@ -192,24 +202,24 @@ _SIXTEEN, _THIRTY_TWO = (np.full(128, x, np.float32).view(np.uint32) for x in (1
 _LANES = np.arange(32, dtype=np.uint32)
 
 CASES = {
-    "a tensor's box is read before its phase": Case(
+    "a tensor's box is read before its phase": AsynchronousCase(
         TENSOR, _TRY, _LOOK, 32, (tensor_map(_BOX, (1, 32)),), _BOX[3, :32], np.full(32, 7, np.uint32), "cp.async.bulk"
     ),
-    "a bulk store's source is written before it was read": Case(
+    "a bulk store's source is written before it was read": AsynchronousCase(
         _STORE, "cp.async.bulk.wait_group.read 0;", "", 32, (), _LANES, np.full(32, 9, np.uint32), "cp.async.bulk"
     ),
-    "a reduction's result is read after its source was read": Case(
+    "a reduction's result is read after its source was read": AsynchronousCase(
         _READ_BACK, "cp.async.bulk.wait_group 0;", "cp.async.bulk.wait_group.read 0;", 32, (_X[:32],),
         _X[:32] + _LANES, _X[:32], "cp.reduce.async.bulk",
     ),
-    "a copy is read before its group": Case(
+    "a copy is read before its group": AsynchronousCase(
         _COPY, "cp.async.wait_group 0;", "cp.async.wait_group 1;", 32, (_X[:32],), _X[:32], np.full(32, 7, np.uint32),
         "cp.async.ca",
     ),
-    "a store overwrites what a product reads": Case(
+    "a store overwrites what a product reads": AsynchronousCase(
         _PRODUCT, _GROUP, "wgmma.wait_group.sync.aligned 1;", 128, (), _SIXTEEN, _THIRTY_TWO, "wgmma.mma_async"
     ),
-    "a bulk copy overwrites the stage that a product reads": Case(
+    "a bulk copy overwrites the stage that a product reads": AsynchronousCase(
         _STAGES, _GROUP, "wgmma.wait_group.sync.aligned 1;", 160, (np.full(64, TWO, np.uint32),), _SIXTEEN, _THIRTY_TWO,
         "wgmma.mma_async",
     ),

@@ -18,12 +18,11 @@ from wmma_emu.ptx.program.build import program_of
 EACH = pytest.mark.parametrize("name", CASES)
 
 
-def launched(name, line, asynchrony, **options):
-    case = CASES[name]
+def launched(case, text, asynchrony, **options):
     out = np.zeros(len(case.right), np.uint32)
     given = [x.copy() if isinstance(x, np.ndarray) else x for x in case.arguments]
     options = {"findings": "report", **options}
-    kernel = Module(case.text.replace("@WAIT@", line), arch="sm_90a")["k"]
+    kernel = Module(text, arch="sm_90a")["k"]
     report = kernel[1, case.block](*given, out, asynchrony=asynchrony, **options)
     return out, report
 
@@ -31,23 +30,24 @@ def launched(name, line, asynchrony, **options):
 @EACH
 @pytest.mark.parametrize("asynchrony", ["eager", "late", "both"])
 def test_a_correct_kernel_has_the_same_bits_whenever_its_operations_are_done(name, asynchrony):
-    out, report = launched(name, CASES[name].wait, asynchrony, findings="raise")
-    assert np.array_equal(out, CASES[name].right)
+    case = CASES[name]
+    out, report = launched(case, case.correct, asynchrony, findings="raise")
+    assert np.array_equal(out, case.right)
     assert report.findings == ()
 
 
 @EACH
 def test_a_fault_does_not_show_at_once_and_shows_late(name):
     case = CASES[name]
-    assert np.array_equal(launched(name, case.fault, "eager")[0], case.right)
-    assert np.array_equal(launched(name, case.fault, "late")[0], case.late)
+    assert np.array_equal(launched(case, case.faulty, "eager")[0], case.right)
+    assert np.array_equal(launched(case, case.faulty, "late")[0], case.late)
 
 
 @EACH
 def test_both_names_the_element_and_the_statement(name):
     case = CASES[name]
     with pytest.raises(AsynchronyDependenceError) as caught:
-        launched(name, case.fault, "both", checks=())
+        launched(case, case.faulty, "both", checks=())
     said = str(caught.value)
     first = int(np.argmax(case.right != case.late))
     assert "the time of asynchronous operations decides what k computes: with asynchrony='late', element " in said
@@ -59,7 +59,7 @@ def test_both_names_the_element_and_the_statement(name):
 @EACH
 def test_late_operations_have_the_same_findings_or_more(name):
     case = CASES[name]
-    eager, late = ({x.kind for x in launched(name, case.fault, x)[1].findings} for x in ("eager", "late"))
+    eager, late = ({x.kind for x in launched(case, case.faulty, x)[1].findings} for x in ("eager", "late"))
     assert eager <= late
     assert late
 
@@ -67,15 +67,16 @@ def test_late_operations_have_the_same_findings_or_more(name):
 def test_a_refused_launch_leaves_the_array_unchanged():
     case = CASES["a copy is read before its group"]
     out = np.full(32, 5, np.uint32)
-    kernel = Module(case.text.replace("@WAIT@", case.fault), arch="sm_90a")["k"]
+    kernel = Module(case.faulty, arch="sm_90a")["k"]
     with pytest.raises(AsynchronyDependenceError):
         kernel[1, 32](*case.arguments, out, asynchrony="both", checks=())
     assert set(out.tolist()) == {5}
 
 
 def test_findings_come_before_the_comparison():
+    case = CASES["a copy is read before its group"]
     with pytest.raises(KernelFindingsError, match="missing wait"):
-        launched("a copy is read before its group", "", "both", findings="raise")
+        launched(case, case.faulty, "both", findings="raise")
 
 
 def test_the_error_is_one_about_schedules_too():
@@ -86,7 +87,7 @@ def test_the_default_is_at_once():
     assert LaunchOptions().asynchrony == "eager"
     out = np.zeros(32, np.uint32)
     case = CASES["a copy is read before its group"]
-    Module(case.text.replace("@WAIT@", case.fault), arch="sm_90a")["k"][1, 32](*case.arguments, out, findings="report")
+    Module(case.faulty, arch="sm_90a")["k"][1, 32](*case.arguments, out, findings="report")
     assert np.array_equal(out, case.right)
 
 
@@ -126,8 +127,9 @@ cp.async.wait_group 0;
 cp.async.bulk.prefetch.L2.global [g], 16;
 cp.async.bulk.global.shared::cta.bulk_group [g], [s], 16;
 cp.async.bulk.wait_group 0;
+st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [s], 1, [s+8];
 ret; }"""
-    assert asynchronous_lines(program_of(text).kernels["k"]) == [7, 11]
+    assert asynchronous_lines(program_of(text).kernels["k"]) == [7, 11, 13]
 
 
 def test_blocks_complete_their_copies_on_their_own():

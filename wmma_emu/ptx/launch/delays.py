@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from wmma_emu.ptx.program.program import KernelProgram, PtxInstruction
 
 _MOST_NAMED = 3
+_WAITS = {"commit_group", "wait_group", "wait_all", "prefetch"}
 
 
 def is_asynchronous(instruction: PtxInstruction) -> bool:
@@ -13,8 +14,9 @@ def is_asynchronous(instruction: PtxInstruction) -> bool:
     kind = instruction.modifiers
     if instruction.mnemonic == "wgmma":
         return "mma_async" in kind
-    waits = {"commit_group", "wait_group", "wait_all", "prefetch"}
-    return instruction.mnemonic == "cp" and "async" in kind and waits.isdisjoint(kind)
+    if "async" not in kind:
+        return False
+    return instruction.mnemonic in ("st", "red") or (instruction.mnemonic == "cp" and _WAITS.isdisjoint(kind))
 
 
 def asynchronous_lines(program: KernelProgram) -> list[int]:

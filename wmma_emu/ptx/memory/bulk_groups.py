@@ -26,13 +26,13 @@ class _SourceRead(NamedTuple):
         return _SourceRead(self.instruction, self.pieces[chosen], self.threads[chosen], self.groups[chosen])
 
 
-class Store(Protocol):
+class UnmovedStore(Protocol):
     """A copy from shared memory by some threads, whose bytes have not moved."""
 
-    def only(self, chosen: NDArray[np.bool_]) -> "Store":
+    def only(self, chosen: NDArray[np.bool_]) -> "UnmovedStore":
         """Return the copy of some of the threads."""
 
-    def read(self) -> "Store":
+    def read(self) -> "UnmovedStore":
         """Read the source, if it was not read before; return a copy that has been read."""
 
     def write(self) -> None:
@@ -40,7 +40,7 @@ class Store(Protocol):
 
 
 class _LateStore(NamedTuple):
-    store: Store
+    store: UnmovedStore
     threads: NDArray[np.int64]
     groups: NDArray[np.int64]
 
@@ -63,7 +63,7 @@ class BulkGroups:
         self._reads: list[_SourceRead] = []
         self._late: list[_LateStore] = []
 
-    def postpone(self, store: Store, threads: NDArray[np.int64]) -> None:
+    def postpone(self, store: UnmovedStore, threads: NDArray[np.int64]) -> None:
         """Move the bytes of a copy as late as the program allows; ``threads`` are as for `reads`."""
         self._late.append(_LateStore(store, threads, self._committed.reshape(-1)[threads]))
 
