@@ -174,7 +174,7 @@ KINDS = {
         "`fence.mbarrier_init.release.cluster`, if copies use it, and `__syncthreads()`. Call `mbarrier.inval` before "
         "the memory is used for something else, or for another mbarrier.",
         "Never: the behaviour of the instruction is undefined.",
-        "Not measured.",
+        "Not measured: no tool was run on such a kernel.",
     ),
     "over-arrival": Kind(
         "more threads arrive at an mbarrier than its phase expects, or threads arrive at a phase before any thread has "
@@ -185,7 +185,7 @@ KINDS = {
         "32 if each lane of a warp does, and one for each `mbarrier.arrive.expect_tx`. Or let only one lane arrive: "
         "`if (threadIdx.x % 32 == 0)`, `elect.sync`.",
         "Never: threads that wait continue too early.",
-        "Not measured.",
+        "Not measured: no tool was run on such a kernel.",
     ),
     "transaction bytes": Kind(
         "a phase of an mbarrier expects another number of bytes than the copies deliver", "error",
@@ -193,7 +193,7 @@ KINDS = {
         "Expect exactly the bytes that the copies of the phase deliver: for a tensor map the whole box, elements outside "
         "of the tensor included, and all copies that name this mbarrier.",
         "Never: the data may not have arrived, or a thread that waits never continues.",
-        "Not measured.",
+        "Not measured: no tool was run on such a kernel.",
     ),
     "wrong parity": Kind(
         "a thread waits for the phase of an mbarrier before the one that it needs, which is over, so that the wait "
@@ -203,7 +203,7 @@ KINDS = {
         "of `n` stages, in round `i / n`, it is `i / n % 2` for threads that wait for data, and the opposite for "
         "threads that wait for a free buffer.",
         "Never: the wait does not wait.",
-        "Not measured.",
+        "Not measured: no tool was run on such a kernel.",
     ),
     "barrier divergence": Kind(
         "some lanes of a warp reach a barrier for all threads, while other lanes bypass it", "error",

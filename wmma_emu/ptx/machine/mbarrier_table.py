@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 
 from wmma_emu.ptx.findings import InSource, Message, Table, place_of
 from wmma_emu.ptx.machine.lane_ranges import name_threads
-from wmma_emu.ptx.memory.mbarrier_messages import BYTES, bytes_left, bytes_text
+from wmma_emu.ptx.memory.mbarrier_messages import BYTES, OVER_ARRIVAL, PARITY, bytes_left, bytes_text, wrong_phase
 from wmma_emu.ptx.memory.mbarrier_records import BarrierRecord
 from wmma_emu.ptx.memory.mbarrier_words import Word
 from wmma_emu.ptx.memory.mbarriers import Mbarriers
@@ -28,23 +28,46 @@ def mbarrier_table(state: State) -> Table:
     return Table(tuple(rows))
 
 
+def report_wrong_parities(state: State) -> None:
+    """Report the waits that caused races because they were for the wrong parity."""
+    barriers = state.memory.mbarriers
+    for found in barriers.suspects.confirmed() if state.findings.are_sought(PARITY) else ():
+        block, warp, lane = found.thread
+        state.findings.add(
+            PARITY, found.wait.instruction, wrong_phase(barriers.location(found.address), found),
+            block=state.threads.name_block(block), thread=state.threads.name_thread(warp, lane),
+        )  # fmt: skip
+
+
 def report_bytes_left(state: State) -> None:
     """Report the phases whose bytes are not balanced when all threads have exited."""
     barriers, stride = state.memory.mbarriers, state.memory.shared.stride
-    for position, record in barriers.records.items():
+    for position, record in barriers.records.items() if state.findings.are_sought(BYTES) else ():
         awaited = barriers.word(position).bytes
         instruction = record.expectation if awaited > 0 else record.delivery
-        if not awaited or instruction is None or position in barriers.ended or not state.findings.are_sought(BYTES):
+        if not awaited or instruction is None or record.is_reported or position in barriers.ended:
             continue
         where = state.threads.name_block(position // stride)
         state.findings.add(BYTES, instruction, bytes_left(barriers.location(position), record, awaited), block=where)
 
 
-def lacks_bytes(state: State) -> bool:
-    """Return whether threads wait for a phase that lacks only bytes."""
+def remedy_of_deadlock(state: State) -> str:
+    """Return the remedy of a deadlock: of arrivals that were too many, of missing bytes, or of a phase left out."""
+    if any(x.kind == OVER_ARRIVAL for x in state.findings):
+        return "arrivals"
     barriers = state.memory.mbarriers
-    words = [barriers.word(x) for x in barriers.records if x not in barriers.ended and _waiting(state, barriers, x)]
-    return any(not x.pending and x.bytes for x in words)
+    awaited = [x for x in barriers.records if x not in barriers.ended and _waiting(state, barriers, x)]
+    words = [barriers.word(x) for x in awaited]
+    if any(not x.pending and x.bytes for x in words):
+        return "bytes"
+    return "parity" if any(_leave_a_phase_out(state, barriers, x) for x in awaited) else ""
+
+
+def _leave_a_phase_out(state: State, barriers: Mbarriers, position: int) -> bool:
+    """Return whether threads wait for a phase, and none of them has seen the one before it, which is complete."""
+    waiting = _waiting(state, barriers, position)
+    seen = barriers.phases_of_threads(position).last_seen(position // state.memory.shared.stride, _any(waiting))
+    return barriers.records[position].phase > seen + 1
 
 
 def _waiting(state: State, barriers: Mbarriers, position: int) -> dict[int, NDArray[np.bool_]]:
@@ -64,7 +87,7 @@ def _row(state: State, barriers: Mbarriers, position: int, waiting: dict[int, ND
     for line, who in waiting.items():
         name, is_one = name_threads(who, state.live[g])
         row += [f"; {name} {'waits' if is_one else 'wait'} for it at ", place_of(barriers.waiting[line][0])]
-    if waiting and record.phase > barriers.phases_of_threads(position).last_seen(g, _any(waiting)) + 1:
+    if waiting and _leave_a_phase_out(state, barriers, position):
         row += [
             f", and did not wait for phase {record.phase - 1}, which is complete and has parity {1 - word.parity}"
         ]  # fmt: skip

@@ -12,7 +12,12 @@ from wmma_emu.ptx.machine.compile import CompiledProgram, may_spin
 from wmma_emu.ptx.machine.control_state import ControlState
 from wmma_emu.ptx.machine.endless_waits import EndlessWaits
 from wmma_emu.ptx.machine.limits import Deadline, Exceeded
-from wmma_emu.ptx.machine.mbarrier_table import lacks_bytes, mbarrier_table, report_bytes_left
+from wmma_emu.ptx.machine.mbarrier_table import (
+    mbarrier_table,
+    remedy_of_deadlock,
+    report_bytes_left,
+    report_wrong_parities,
+)
 from wmma_emu.ptx.machine.scheduler import AT_WARP
 from wmma_emu.ptx.machine.thread_states import thread_states
 from wmma_emu.ptx.orders import Order
@@ -57,6 +62,7 @@ class WaveExecution(ControlState):
                 if not state.live.any():
                     if self.completed:
                         report_bytes_left(state)
+                    report_wrong_parities(state)
                     return
                 self._force_reconverge()
                 continue
@@ -92,6 +98,5 @@ class WaveExecution(ControlState):
         """Report that no thread can make progress, and end the launch."""
         state = self.state
         message = f"no thread can make progress: {why}{thread_states(self)}", mbarrier_table(state)
-        remedy = "bytes" if lacks_bytes(state) else ""
-        note(state, instruction, "deadlock", state.live, Diagnosis(message, remedy))
+        note(state, instruction, "deadlock", state.live, Diagnosis(message, remedy_of_deadlock(state)))
         self.abort()

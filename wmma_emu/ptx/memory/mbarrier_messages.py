@@ -4,6 +4,7 @@
 from wmma_emu.ptx.findings import Diagnosis, MemoryLocation, Message, place_of
 from wmma_emu.ptx.memory.mbarrier_records import BarrierRecord, Fault
 from wmma_emu.ptx.memory.mbarrier_words import LARGEST_COUNT, Word
+from wmma_emu.ptx.memory.parity_suspects import WrongWait
 from wmma_emu.ptx.program.program import PtxInstruction
 
 NOT_INITIALISED, OVER_ARRIVAL = "mbarrier not initialised", "over-arrival"
@@ -104,6 +105,18 @@ def wait_for_the_phase_before(index: int, location: MemoryLocation, record: Barr
         f"once; but the thread has arrived in phase {record.phase}, which is not complete and has parity {1 - parity}",
     )  # fmt: skip
     return Fault(index, PARITY, message, "parity")
+
+
+def wrong_phase(location: MemoryLocation, found: WrongWait) -> Diagnosis:
+    """Describe a wait that let its thread race with one that arrives in the next phase."""
+    phase, block_warp = found.wait.phase, found.thread[1]
+    before = "the phase before the first one, which is over from the beginning" if phase == -1 else f"phase {phase} again"
+    message = (
+        f"warp {block_warp} waits with parity {phase & 1} of the mbarrier ", location, f", for {before}, and continues "
+        f"at once; but warp {found.other[1]} arrives in phase {phase + 1}, which has parity {1 - (phase & 1)}, and the "
+        "two race at ", place_of(found.access),
+    )  # fmt: skip
+    return Diagnosis(message, "parity")
 
 
 def _at(instruction: PtxInstruction) -> Message:

@@ -30,7 +30,7 @@ class BarrierRecord:
 
     ``phase`` is the number of phases that are complete, ``seen`` the last of them that a thread saw, -1 if none.
     ``expected_bytes`` and ``arrived_bytes`` are those of the current phase. The instructions are the last of their kind:
-    ``begun`` initialised the mbarrier.
+    ``begun`` initialised the mbarrier. ``is_reported`` is whether a finding says that its bytes are not balanced.
 
     Examples
     --------
@@ -50,6 +50,7 @@ class BarrierRecord:
     arrival: PtxInstruction | None = None
     expectation: PtxInstruction | None = None
     delivery: PtxInstruction | None = None
+    is_reported: bool = False
 
     def begin_phase(self) -> None:
         """Begin the next phase."""

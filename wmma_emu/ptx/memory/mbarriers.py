@@ -16,6 +16,7 @@ from wmma_emu.ptx.memory.loads_and_stores import LoadsAndStores
 from wmma_emu.ptx.memory.mbarrier_order import MbarrierOrder
 from wmma_emu.ptx.memory.mbarrier_records import BarrierRecord, Fault, PhasesOfThreads
 from wmma_emu.ptx.memory.mbarrier_words import LARGEST_COUNT, Word, WordLayout, layout_of
+from wmma_emu.ptx.memory.parity_suspects import ParitySuspects
 from wmma_emu.ptx.memory.races.wave import Moment
 from wmma_emu.ptx.program.program import PtxInstruction
 from wmma_emu.ptx.threads import Active
@@ -62,6 +63,7 @@ class Mbarriers:
         self.records: dict[int, BarrierRecord] = {}
         self.ended: dict[int, PtxInstruction] = {}
         self.threads: dict[int, PhasesOfThreads] = {}
+        self.suspects = memory.reporter.parity_suspects = ParitySuspects(self.threads)
         self.waiting: dict[int, tuple[PtxInstruction, NDArray[np.int64]]] = {}
 
     @cached_property
@@ -172,6 +174,7 @@ class Mbarriers:
             record.arrived_bytes += amount
             if rest:
                 faults.append(messages.more_bytes(i, self.location(position), record, amount, rest))
+                record.is_reported = True
             self.settle(position, word)
             if rest:
                 word.bytes -= rest
