@@ -6,11 +6,20 @@ from numpy.typing import NDArray
 
 from wmma_emu.ptx.findings import InSource, Message, Table, place_of
 from wmma_emu.ptx.machine.lane_ranges import name_threads
-from wmma_emu.ptx.memory.mbarrier_messages import BYTES, OVER_ARRIVAL, PARITY, bytes_left, bytes_text, wrong_phase
+from wmma_emu.ptx.memory.mbarrier_messages import (
+    BYTES,
+    OVER_ARRIVAL,
+    PARITY,
+    bytes_left,
+    bytes_text,
+    phase_left_out,
+    wrong_phase,
+)
 from wmma_emu.ptx.memory.mbarrier_records import BarrierRecord
 from wmma_emu.ptx.memory.mbarrier_words import Word
 from wmma_emu.ptx.memory.mbarriers import Mbarriers
 from wmma_emu.ptx.state import State
+from wmma_emu.ptx.steps.collectives import note
 
 _BLOCKS = 2
 
@@ -30,13 +39,31 @@ def mbarrier_table(state: State) -> Table:
 
 def report_wrong_parities(state: State) -> None:
     """Report the waits that caused races because they were for the wrong parity."""
+    if not state.findings.are_sought(PARITY):
+        return
     barriers = state.memory.mbarriers
-    for found in barriers.suspects.confirmed() if state.findings.are_sought(PARITY) else ():
+    for found in barriers.suspects.confirmed():
         block, warp, lane = found.thread
         state.findings.add(
             PARITY, found.wait.instruction, wrong_phase(barriers.location(found.address), found),
             block=state.threads.name_block(block), thread=state.threads.name_thread(warp, lane),
         )  # fmt: skip
+
+
+def report_skipped_phases(state: State) -> None:
+    """Report waits, in a deadlock, for the phase after a complete one that none of the threads has seen."""
+    barriers = state.memory.mbarriers
+    if any(x.kind == OVER_ARRIVAL for x in state.findings):
+        return  # it has completed phases too early
+    for position, record in barriers.records.items():
+        phases, g = barriers.phases_of_threads(position), position // state.memory.shared.stride
+        for line, who in _waiting(state, barriers, position).items():
+            if phases.last_seen(g, who) >= record.phase - 1:
+                continue
+            threads = np.zeros(state.shape, np.bool_)
+            threads[g] = who
+            diagnosis = phase_left_out(barriers.location(position), record)
+            note(state, barriers.waiting[line][0], PARITY, threads, diagnosis)
 
 
 def report_bytes_left(state: State) -> None:

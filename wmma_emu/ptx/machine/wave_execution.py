@@ -16,6 +16,7 @@ from wmma_emu.ptx.machine.mbarrier_table import (
     mbarrier_table,
     remedy_of_deadlock,
     report_bytes_left,
+    report_skipped_phases,
     report_wrong_parities,
 )
 from wmma_emu.ptx.machine.scheduler import AT_WARP
@@ -98,5 +99,6 @@ class WaveExecution(ControlState):
         """Report that no thread can make progress, and end the launch."""
         state = self.state
         message = f"no thread can make progress: {why}{thread_states(self)}", mbarrier_table(state)
+        report_skipped_phases(state)
         note(state, instruction, "deadlock", state.live, Diagnosis(message, remedy_of_deadlock(state)))
         self.abort()

@@ -107,6 +107,16 @@ def wait_for_the_phase_before(index: int, location: MemoryLocation, record: Barr
     return Fault(index, PARITY, message, "parity")
 
 
+def phase_left_out(location: MemoryLocation, record: BarrierRecord) -> Diagnosis:
+    """Describe a wait that never ends, for the phase after a complete one that the thread has not seen."""
+    parity = record.phase & 1
+    message = (
+        f"waits with parity {parity} for phase {record.phase} of the mbarrier ", location, ", in which nobody arrives any "
+        f"more; but the thread did not wait for phase {record.phase - 1}, which is complete and has parity {1 - parity}",
+    )  # fmt: skip
+    return Diagnosis(message, "parity")
+
+
 def wrong_phase(location: MemoryLocation, found: WrongWait) -> Diagnosis:
     """Describe a wait that let its thread race with one that arrives in the next phase."""
     phase, block_warp = found.wait.phase, found.thread[1]

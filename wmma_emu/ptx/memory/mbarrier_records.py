@@ -72,7 +72,9 @@ class Wait(NamedTuple):
 
 
 class PhasesOfThreads:
-    """Which phase of the mbarriers at one address of their blocks each thread saw last, and arrived at last.
+    """Which phase of the mbarriers at one address of their blocks each thread saw last, and took part in last.
+
+    Threads take part in a phase by arrivals, and by copies that deliver bytes to it.
 
     Examples
     --------
@@ -86,6 +88,7 @@ class PhasesOfThreads:
 
     def __init__(self, shape: tuple[int, int, int]) -> None:
         self.arrived = np.full(shape, _NEVER, np.int32)
+        self.copied = np.full(shape, _NEVER, np.int32)
         self._seen = np.full(shape, _NEVER, np.int32)
         self._again = np.zeros(shape, np.bool_)
         self._line = np.zeros(shape, np.int32)
@@ -93,7 +96,7 @@ class PhasesOfThreads:
 
     def forget(self, block: int) -> None:
         """Forget a block, whose mbarrier is initialised."""
-        self.arrived[block] = self._seen[block] = _NEVER
+        self.arrived[block] = self.copied[block] = self._seen[block] = _NEVER
 
     def saw(self, at: ThreadIndices, phases: NDArray[np.int32], instruction: PtxInstruction) -> None:
         """Record that threads saw phases complete."""

@@ -165,7 +165,7 @@ class Mbarriers:
         count for the next phase (NVIDIA H200, driver 580.159.04, 2026-11-23).
         """
         faults = []
-        self._note_arrivals(positions, at, self.phases(positions))
+        self._take_part(positions, at, self.phases(positions), by_copies=True)
         for i, (position, amount) in enumerate(zip(positions.tolist(), amounts.tolist(), strict=True)):
             word, record = self.word(position), self.records[position]
             rest = amount - word.bytes if 0 < word.bytes < amount and not word.pending else 0
@@ -214,15 +214,20 @@ class Mbarriers:
                 word.expected -= count if drop else 0
                 word.pending -= count
                 self.settle(position, word)
-        self._note_arrivals(positions, at, phases)
+        self._take_part(positions, at, phases)
         self._finish_copies()
         return Arrivals(states, faults)
 
-    def _note_arrivals(self, positions: NDArray[np.int64], at: ThreadIndices, phases: NDArray[np.int32]) -> None:
+    def _take_part(
+        self, positions: NDArray[np.int64], at: ThreadIndices, phases: NDArray[np.int32], *, by_copies: bool = False
+    ) -> None:
+        """Record at which phases threads arrived, or to which their copies delivered bytes."""
         addresses = positions % self.memory.shared.stride
         for address in np.unique(addresses).tolist():
             mine = addresses == address
-            self.phases_of_threads(address).arrived[at[0][mine], at[1][mine], at[2][mine]] = phases[mine]
+            found = self.phases_of_threads(address)
+            last = found.copied if by_copies else found.arrived
+            last[at[0][mine], at[1][mine], at[2][mine]] = phases[mine]
 
     def release(
         self, positions: NDArray[np.int64], at: ThreadIndices, live: NDArray[np.bool_], *, relaxed: bool

@@ -50,6 +50,7 @@ class ParitySuspects:
         waits = dict[int, WrongWait]()
         for (line, _), found in self._found.items():
             block, warp, _ = found.other
-            if int(self._threads[found.address].arrived[block, warp].max()) > found.wait.phase:
+            phases = self._threads[found.address]
+            if max(int(x[block, warp].max()) for x in (phases.arrived, phases.copied)) > found.wait.phase:
                 waits.setdefault(line, found)
         yield from waits.values()
