@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What `barrier_probe` runs on one mbarrier: sequences of operations, and the ways to read the barrier after each.
+"""The cases of `barrier_probe` for one mbarrier: sequences of operations, and the ways to read the barrier after each.
 
 A case is a list of operations on the barrier. It is launched once for each of its beginnings and each way of reading:
 so no reading disturbs a later operation. Every operation with a result records it.
@@ -93,7 +93,7 @@ EVICT: mbarrier.init.shared.b64 [%i], 1; add.u32 %i, %i, 8; setp.lt.u32 %q, %i, 
  cp.async.bulk.global.shared::cta.bulk_group [%v], [bar], 16;
  cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;""",
 }
-"""How the barrier is read after the operations, by name; all but "plain" are launched for beginnings that end well."""
+"""The ways to read the barrier after the operations, by name; only "plain" is launched if it ends in an error."""
 
 _CASES: dict[str, str] = {
     # The words of a barrier: expected and pending arrivals.
@@ -164,7 +164,7 @@ _CASES: dict[str, str] = {
     **{f"limit_{n}": f"init 1; try_wait.parity 0 {n}; try_wait.parity 0 {n}; try_wait.parity 1 {n}"
        for n in (0, 1, 1000, 100000, 10000000, 1000000000, 0xFFFFFFFF)},
     "limit_default": "init 1; try_wait.parity 0; try_wait.parity 0; try_wait.parity 0; try_wait.parity 1",
-    # The end of a barrier, and memory that is none.
+    # The end of a barrier, and memory that is not one.
     "inval": "init 3; arrive; inval; init 2; arrive",
     "inval_twice": "init 3; inval; inval",
     "inval_then_arrive": "init 3; inval; arrive",

@@ -81,7 +81,7 @@ MISTAKES = {
         "parity_of_a_ring parity_of_a_producer phase_left_out producer_that_waits_first"
     ),
     "wrong number of bytes": (
-        "elements_for_bytes_expected bytes_of_one_of_two_copies bytes_that_nobody_copies copy_without_expectation "
+        "elements_for_bytes_expected bytes_of_one_of_two_copies bytes_that_are_not_copied copy_without_expectation "
         "missing_bytes"
     ),
     "mbarrier that does not exist": (

@@ -177,7 +177,7 @@ extern "C" __global__ void bytes_of_one_of_two_copies(const int* in, int* out)
 }
 
 // A copy that is left out must not be expected.
-extern "C" __global__ void bytes_that_nobody_copies(const int* in, int* out, int count)
+extern "C" __global__ void bytes_that_are_not_copied(const int* in, int* out, int count)
 {
     __shared__ u64 full;
     __shared__ __align__(16) int tile[32];
@@ -193,7 +193,7 @@ extern "C" __global__ void bytes_that_nobody_copies(const int* in, int* out, int
     out[threadIdx.x] = 1;
 }
 
-// Bytes that nobody expects make the next phase incomplete.
+// Bytes that are not expected make the next phase incomplete.
 extern "C" __global__ void copy_without_expectation(const int* in, int* out)
 {
     __shared__ u64 full;
@@ -248,7 +248,7 @@ extern "C" __global__ void arrival_after_the_end(int* out)
     out[threadIdx.x] = 1;
 }
 
-// A live mbarrier is initialised once more.
+// A live mbarrier is initialised again.
 extern "C" __global__ void initialised_in_each_round(int* out)
 {
     __shared__ u64 ready;
@@ -345,7 +345,7 @@ extern "C" __global__ void missing_bytes(const int* in, int* out)
     out[threadIdx.x] = tile[threadIdx.x];
 }
 
-// The first phase is complete, and nobody arrives in the second one.
+// The first phase is complete, and no thread arrives in the second one.
 extern "C" __global__ void phase_left_out(int* out)
 {
     __shared__ u64 ready;
@@ -369,7 +369,7 @@ extern "C" __global__ void threads_for_warps(int* out)
     out[threadIdx.x] = 1;
 }
 
-// Without a full buffer nobody empties one.
+// Without a full buffer no thread empties one.
 extern "C" __global__ void producer_that_waits_first(const int* in, int* out)
 {
     __shared__ u64 full, empty;

@@ -20,7 +20,7 @@ _one("wrong parity", "parity_of_a_ring", arguments=lambda: (ints(4, 32), zeros(3
 _one("wrong parity", "parity_of_a_producer", arguments=lambda: (ints(2, 32), zeros(32)))
 _one("transaction bytes", "elements_for_bytes_expected", "cp.async.bulk", _copies(32), 32)
 _one("transaction bytes", "bytes_of_one_of_two_copies", "cp.async.bulk", _copies())
-_one("transaction bytes", "bytes_that_nobody_copies", arguments=lambda: (ints(64), zeros(64), 0))
+_one("transaction bytes", "bytes_that_are_not_copied", arguments=lambda: (ints(64), zeros(64), 0))
 _one("transaction bytes", "copy_without_expectation", "cp.async.bulk", _copies())
 _one("mbarrier not initialised", "never_initialised")
 _one("mbarrier not initialised", "second_of_two", "", _copies())

@@ -13,9 +13,8 @@ from wmma_emu.ptx.findings import slug_of
 from wmma_emu.ptx.launch.module import Module
 from wmma_emu.ptx.launch.report import Report
 
-
 TARGET = "sm_80"
-"""The chip that kernels are compiled for, unless they need another one."""
+"""The chip that kernels are compiled for, unless they need another chip."""
 
 
 class Example(NamedTuple):
@@ -68,6 +67,7 @@ EXAMPLES = {
 
 FOLDER = Path(__file__).parent / "kernels"
 """The kernels in CUDA C++ and in the PTX that `tools.build_finding_ptx` makes: with the bug, and fixed."""
+
 
 def source_of(kind: str, fixed: bool = False) -> str:
     """Return the CUDA C++ source of a kernel."""

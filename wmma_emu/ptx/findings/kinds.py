@@ -179,7 +179,7 @@ KINDS = {
     "over-arrival": Kind(
         "more threads arrive at an mbarrier than its phase expects, or threads arrive at a phase before any thread has "
         "waited for the one before it", "error",
-        "PTX does not define an arrival without a pending one, and phases complete before everyone has arrived",
+        "PTX does not define an arrival without a pending one, and phases complete before all threads have arrived",
         "synchronisation",
         "Initialise the mbarrier with the number of arrivals of a phase: 1 if one elected lane arrives, "
         "32 if each lane of a warp does, and one for each `mbarrier.arrive.expect_tx`. Or let only one lane arrive: "
@@ -190,8 +190,8 @@ KINDS = {
     "transaction bytes": Kind(
         "a phase of an mbarrier expects another number of bytes than the copies deliver", "error",
         "the phase completes before its data has arrived, or never", "synchronisation",
-        "Expect exactly the bytes that the copies of the phase deliver: for a tensor map the whole box, elements outside "
-        "of the tensor included, and all copies that name this mbarrier.",
+        "Expect exactly the bytes that the copies of the phase deliver: all copies that name this mbarrier. For a "
+        "tensor map, that is the whole box, including elements outside of the tensor.",
         "Never: the data may not have arrived, or a thread that waits never continues.",
         "Not measured: no tool was run on such a kernel.",
     ),

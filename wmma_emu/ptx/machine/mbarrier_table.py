@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A table of the mbarriers of blocks that do not make progress: phase, what is missing, and who waits where."""
+"""A table of the mbarriers of blocks that do not make progress: phase, missing arrivals and bytes, waiting threads."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -110,7 +110,7 @@ def _row(state: State, barriers: Mbarriers, position: int, waiting: dict[int, ND
     row: list[object] = [location, InSource(f" at {location.address:#x}"), f": phase {record.phase} "]
     row += [f"(parity {word.parity}) ", *_missing(word, record)]
     if record.arrival is not None:
-        row += ["; the last arrival is that of ", place_of(record.arrival)]
+        row += ["; the last arrival is at ", place_of(record.arrival)]
     for line, who in waiting.items():
         name, is_one = name_threads(who, state.live[g])
         row += [f"; {name} {'waits' if is_one else 'wait'} for it at ", place_of(barriers.waiting[line][0])]
@@ -122,7 +122,7 @@ def _row(state: State, barriers: Mbarriers, position: int, waiting: dict[int, ND
 
 
 def _any(waiting: dict[int, NDArray[np.bool_]]) -> NDArray[np.bool_]:
-    return np.logical_or.reduce(list(waiting.values()))
+    return np.asarray(np.logical_or.reduce(list(waiting.values())))
 
 
 def _missing(word: Word, record: BarrierRecord) -> list[object]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What happened to each mbarrier: its phases, who arrived and who saw which phase. Findings are made of it."""
+"""The course of each mbarrier, which findings describe: its phases, its bytes, and the threads that saw a phase."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -16,9 +16,9 @@ _NEVER = -2
 
 
 class Fault(NamedTuple):
-    """A fault of one of the threads that access mbarriers: its index, the finding's kind, its message and its fix."""
+    """A fault of one of the threads that access mbarriers: its number, the finding's kind, its message and its fix."""
 
-    index: int
+    access: int
     kind: str
     message: Message
     remedy: str = ""
@@ -29,7 +29,7 @@ class BarrierRecord:
     """The course of one mbarrier.
 
     ``phase`` is the number of phases that are complete, ``seen`` the last of them that a thread saw, -1 if none.
-    ``expected_bytes`` and ``arrived_bytes`` are those of the current phase. The instructions are the last of their kind:
+    ``expected_bytes`` and ``arrived_bytes`` count for the current phase. The instructions are the last of their kind:
     ``begun`` initialised the mbarrier. ``is_reported`` is whether a finding says that its bytes are not balanced.
 
     Examples
@@ -72,7 +72,7 @@ class Wait(NamedTuple):
 
 
 class PhasesOfThreads:
-    """Which phase of the mbarriers at one address of their blocks each thread saw last, and took part in last.
+    """The last phases that each thread saw, and took part in, of the mbarriers at one address of their blocks.
 
     Threads take part in a phase by arrivals, and by copies that deliver bytes to it.
 

@@ -19,7 +19,7 @@ class Word:
     """The current phase of an mbarrier: the fields of its 64 bits.
 
     ``pending`` arrivals are missing of the ``expected`` ones that a phase needs; ``bytes`` are expected and have not
-    arrived, or have arrived and are not expected yet if they are negative; ``parity`` is that of the phase.
+    arrived, or have arrived and are not expected yet if they are negative; ``parity`` is the parity of the phase.
 
     Examples
     --------
@@ -67,7 +67,7 @@ class Field(NamedTuple):
 
 
 class WordLayout(NamedTuple):
-    """The positions of the fields in the word, from the chip ``since`` on.
+    """The positions of the fields in the word, since the chip ``since``.
 
     ``state`` returns the state that an arrival returns, from the bits before it. ``counted`` is the number of bits that
     ``mbarrier.pending_count`` reads.

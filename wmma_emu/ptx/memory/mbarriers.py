@@ -99,9 +99,7 @@ class Mbarriers:
         """Describe why there is no mbarrier at a position."""
         return messages.no_barrier(self.location(position), self.records.get(position), self.ended.get(position))
 
-    def make(
-        self, instruction: PtxInstruction, positions: NDArray[np.int64], counts: NDArray[np.int64]
-    ) -> list[Fault]:
+    def make(self, instruction: PtxInstruction, positions: NDArray[np.int64], counts: NDArray[np.int64]) -> list[Fault]:
         """Begin the first phases of mbarriers that need ``counts`` arrivals; return which of them existed already."""
         live, faults = self.exist(positions), []
         for i, (position, count) in enumerate(zip(positions.tolist(), counts.tolist(), strict=True)):
@@ -117,7 +115,7 @@ class Mbarriers:
         return faults
 
     def end(self, instruction: PtxInstruction, positions: NDArray[np.int64]) -> None:
-        """Destroy mbarriers; their memory keeps its bytes."""
+        """End mbarriers; their memory keeps its bytes."""
         for position in positions.tolist():
             self._is_made[position >> 3] = False
             self.ended[position] = instruction

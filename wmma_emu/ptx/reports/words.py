@@ -5,7 +5,6 @@ from typing import Protocol
 
 from wmma_emu.errors import printable
 from wmma_emu.ptx.findings import Detail, Extent, InSource, MemoryLocation, Message, Name, Place, Table, Value, Word
-from wmma_emu.ptx.program.program import SourceLine
 from wmma_emu.ptx.reports.frames import line_text, own_frames
 
 _FEW_BYTES = 8
@@ -65,6 +64,7 @@ def row_text(row: Message, names: Names, file: str = "") -> str:
 
     Examples
     --------
+    >>> from wmma_emu.ptx.program.program import SourceLine
     >>> line = Place(60, SourceLine("k.cu", 12, SourceLine("k.cu", 44)))
     >>> row_text(("warp 0 waits for it at ", line), NamesOfThePtx(), "k.cu")
     'warp 0 waits for it at line 12, called at line 44'

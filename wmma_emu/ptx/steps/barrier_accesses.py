@@ -116,6 +116,6 @@ def report_faults(
     for kind in dict.fromkeys(x.kind for x in faults):
         found = [x for x in faults if x.kind == kind]
         threads = np.zeros(len(accesses.positions), np.bool_)
-        threads[[x.index for x in found]] = True
-        first = min(found, key=lambda x: x.index)
+        threads[[x.access for x in found]] = True
+        first = min(found, key=lambda x: x.access)
         note(state, instruction, kind, accesses.only(threads).mask(state.shape), Diagnosis(first.message, first.remedy))

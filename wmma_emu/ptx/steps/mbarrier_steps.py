@@ -80,8 +80,9 @@ def _arrive(instruction: PtxInstruction) -> Step:
         barriers, accesses = state.memory.mbarriers, barrier_accesses(state, instruction, address, active, write=False)
         numbers = accesses.of(amounts, state.shape).astype(np.int64)
         counts, expected = (np.ones_like(numbers), numbers) if expects else (numbers, np.zeros_like(numbers))
+        wrong = (counts == 0) | (counts > LARGEST_COUNT)
         note(
-            state, instruction, "illegal operand", accesses.only((counts == 0) | (counts > LARGEST_COUNT)).mask(state.shape),
+            state, instruction, "illegal operand", accesses.only(wrong).mask(state.shape),
             f"the number of arrivals is not legal; legal numbers are 1 to {LARGEST_COUNT}",
         )  # fmt: skip
         barriers.release(accesses.positions, accesses.at, state.live, relaxed=relaxed)

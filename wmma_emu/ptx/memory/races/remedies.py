@@ -102,8 +102,8 @@ REMEDIES = {
     "begin again": Remedy(
         "",
         "",
-        "mbarrier.inval after the last use of the mbarrier, behind a __syncthreads()",
-        "mbarrier.inval after the last use of the mbarrier, behind a __syncthreads()",
+        "mbarrier.inval only after a __syncthreads() that follows the last use of the mbarrier",
+        "mbarrier.inval only after a __syncthreads() that follows the last use of the mbarrier",
     ),
     "end": Remedy(
         "",
