@@ -92,7 +92,8 @@ MISTAKES = {
         "arrivals_of_one_warp threads_for_warps"
     ),
     "mbarrier at the wrong time": (
-        "arrival_before_the_barrier mbarrier_before_the_write "
+        "arrival_before_the_barrier copy_before_the_barrier fence_without_a_barrier wait_before_the_barrier "
+        "mbarrier_before_the_write "
         "stages_of_mbarriers work_between_arrive_and_wait"
     ),
     "named barrier of the wrong number": "named_barrier barrier_of_another_producer barrier_16",

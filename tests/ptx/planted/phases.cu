@@ -390,3 +390,46 @@ extern "C" __global__ void producer_that_waits_first(const int* in, int* out)
         arrive(&empty);
     }
 }
+
+// Another warp copies before the mbarrier is visible to it.
+extern "C" __global__ void copy_before_the_barrier(const int* in, int* out)
+{
+    __shared__ u64 full;
+    __shared__ __align__(16) int tile[32];
+    if (threadIdx.x == 0)
+        init(&full, 1); // <- race
+    BUG(, __syncthreads());
+    if (threadIdx.x == 32) {
+        expect(&full, 128); // <- race
+        copy(tile, in, 128, &full); // <- race
+    }
+    wait(&full, 0); // <- race
+    out[threadIdx.x] = tile[threadIdx.x % 32];
+}
+
+// The fence orders the initialisation, but the other warp does not wait for it.
+extern "C" __global__ void fence_without_a_barrier(int* out)
+{
+    __shared__ u64 ready;
+    if (threadIdx.x == 0) {
+        init(&ready, 64); // <- race
+        asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    }
+    BUG(, __syncthreads());
+    arrive(&ready); // <- race
+    out[threadIdx.x] = 1;
+}
+
+// The warp that waits has not seen that there is an mbarrier.
+extern "C" __global__ void wait_before_the_barrier(int* out)
+{
+    __shared__ u64 ready;
+    if (threadIdx.x == 0)
+        init(&ready, 1); // <- race
+    BUG(, __syncthreads());
+    if (threadIdx.x == 0)
+        arrive(&ready);
+    if (threadIdx.x >= 32)
+        wait(&ready, 0); // <- race
+    out[threadIdx.x] = 1;
+}

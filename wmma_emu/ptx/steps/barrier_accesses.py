@@ -88,7 +88,8 @@ def barrier_accesses(
         part = classify(addresses, fit(active, addresses.shape))[0]
         space, addresses = part.space, part.addresses
     space = "shared" if space.startswith("shared") else space
-    reached = memory.resolve(instruction, space, addresses, 8, 1, 8, active, write=True, ordering="weak")
+    ordering = "weak" if write else "relaxed"
+    reached = memory.resolve(instruction, space, addresses, 8, 1, 8, active, write=True, ordering=ordering)
     mask = np.ones(shape, np.bool_) if reached.mask is None else np.broadcast_to(reached.mask, shape)
     if space != "shared":
         text = f"a barrier has to be in shared memory, not in {space} memory"
