@@ -13,6 +13,7 @@ from wmma_emu.ptx.memory.generic import classify
 from wmma_emu.ptx.memory.masks import fit
 from wmma_emu.ptx.memory.mbarrier_messages import NOT_INITIALISED
 from wmma_emu.ptx.memory.mbarrier_records import Fault
+from wmma_emu.ptx.memory.resolved_access import BLOCK
 from wmma_emu.ptx.program.faults import refusal
 from wmma_emu.ptx.program.program import AddressOperand, Operand, PtxInstruction
 from wmma_emu.ptx.state import State
@@ -88,8 +89,7 @@ def barrier_accesses(
         part = classify(addresses, fit(active, addresses.shape))[0]
         space, addresses = part.space, part.addresses
     space = "shared" if space.startswith("shared") else space
-    ordering = "weak" if write else "relaxed"
-    reached = memory.resolve(instruction, space, addresses, 8, 1, 8, active, write=True, ordering=ordering)
+    reached = memory.resolve(instruction, space, addresses, 8, 1, 8, active, write=True, ordering="weak")
     mask = np.ones(shape, np.bool_) if reached.mask is None else np.broadcast_to(reached.mask, shape)
     if space != "shared":
         text = f"a barrier has to be in shared memory, not in {space} memory"
@@ -99,7 +99,8 @@ def barrier_accesses(
     if space == "shared" and write:
         memory.note_store(reached, positions, active, None)
     elif space == "shared" and memory.races is not None:
-        memory.races.read(reached, active)
+        strong = reached.access._replace(strength=BLOCK)  # a bulk copy does not load its barrier as a value
+        memory.races.read(reached._replace(access=strong), active)
     accesses = BarrierAccesses(positions, *np.nonzero(mask))
     if exists:
         made = memory.mbarriers.exist(positions)
