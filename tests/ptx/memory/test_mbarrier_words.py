@@ -66,7 +66,7 @@ def test_expected_bytes_are_between_the_counts():
         "mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [bar], 1",
     )  # fmt: skip
     assert [x for x, _ in found] == [
-        "0x7ffff800001ffffe", "0x7ffff800021ffffe", "0x7ffffffffffffffe", "0x7ffff800001ffffe",
+        "0x7ffff800001ffffe", "0x7ffffbfffe1ffffe", "0x7ffff800003ffffe", "0x7ffff800001ffffe",
     ]  # fmt: skip
 
 

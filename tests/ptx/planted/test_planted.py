@@ -40,7 +40,7 @@ def source_lines(bug, ptx, line):
     return {int(x) for x in re.findall(rf"(?:\.loc|inlined_at)\s+{number}\s+(\d+)", location)}
 
 
-CONSEQUENCES = {"wrong parity": {"race", "over-arrival", "deadlock"}, "transaction bytes": {"missing wait"}}
+CONSEQUENCES = {"wrong parity": {"race", "over-arrival", "deadlock"}, "transaction bytes": {"missing wait", "deadlock"}}
 """Kinds that a bug of a kind may cause at other lines: threads continue too early, or never."""
 
 

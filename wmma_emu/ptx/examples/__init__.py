@@ -52,7 +52,7 @@ EXAMPLES = {
     "missing wait": Example(32, lambda: (_ints(32), _ints(32))),
     "mbarrier not initialised": Example(32, lambda: (_ints(32),)),
     "over-arrival": Example(32, lambda: (_ints(32),)),
-    "transaction bytes": Example(1, lambda: (_ints(32), _ints(1)), target="sm_90"),
+    "transaction bytes": Example(1, lambda: (_ints(256), _ints(1)), target="sm_90"),
     "wrong parity": Example(64, lambda: (), target="sm_90"),
     "barrier divergence": Example(32, lambda: (_ints(32), _ints(32))),
     "barriers at several instructions": Example(64, lambda: (_ints(32), _ints(32))),

@@ -69,12 +69,16 @@ def too_many_bytes(index: int, location: MemoryLocation, record: BarrierRecord, 
     return Fault(index, BYTES, message, "bytes")
 
 
-def more_bytes(index: int, location: MemoryLocation, record: BarrierRecord, amount: int, rest: int) -> Fault:
-    """Describe a copy that delivers more bytes than its phase expects."""
+def more_bytes(
+    index: int, location: MemoryLocation, record: BarrierRecord, amount: int, rest: int, *, completes: bool
+) -> Fault:  # fmt: skip
+    """Describe a copy that delivers more bytes than its phase expects, which completes too early or never."""
+    last = f"the last {bytes_text(rest)} {'has' if rest == 1 else 'have'} arrived"
+    then = f"the phase completes before {last}" if completes else "more bytes have arrived, and the phase never completes"
     message = (
         f"delivers {bytes_text(amount)} to the mbarrier ", location, f", but its phase {record.phase} expects only "
         f"{bytes_text(record.expected_bytes)}", *_expected_at(record),
-        f": the phase completes before the last {bytes_text(rest)} {'has' if rest == 1 else 'have'} arrived",
+        f": {then}",
     )  # fmt: skip
     return Fault(index, BYTES, message, "bytes")
 

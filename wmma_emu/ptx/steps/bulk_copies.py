@@ -27,6 +27,9 @@ from wmma_emu.ptx.steps.lane_operations import Active, Step
 from wmma_emu.ptx.steps.loads import require_values
 from wmma_emu.ptx.steps.tensor_copies import tensor_load, tensor_prefetch, tensor_store
 
+_PACKET = 128
+"""The bytes that a bulk copy completes at a time; assumed: 512 are whole packets, 16 and 1008 are not."""
+
 _TYPE = re.compile(r"([bsu](32|64)|b?f16|f32|f64)\Z")
 
 
@@ -92,7 +95,7 @@ def _load(instruction: PtxInstruction, operands: list[Operand | None], mask: Ope
             load_chunks(state, instruction, chunks, accesses)
             amounts = np.zeros(state.shape, np.int64)
             amounts[chunks.issuers.blocks, chunks.issuers.warps, chunks.issuers.lanes] = sizes
-            complete(state, instruction, accesses, accesses.of(amounts, state.shape))
+            complete(state, instruction, accesses, accesses.of(amounts, state.shape), _PACKET)
 
     return step
 

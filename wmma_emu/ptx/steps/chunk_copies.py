@@ -111,12 +111,16 @@ def _global_words(
 
 
 def complete(
-    state: State, instruction: PtxInstruction, accesses: BarrierAccesses, amounts: NDArray[np.int64]
+    state: State, instruction: PtxInstruction, accesses: BarrierAccesses, amounts: NDArray[np.int64],
+    packet: int = CHUNK_BYTES,
 ) -> None:  # fmt: skip
-    """Complete transactions of mbarriers, which release the copied bytes to the threads that observe the phase."""
+    """Complete transactions of mbarriers, which release the copied bytes to the threads that observe the phase.
+
+    Bytes are counted in packets of some size.
+    """
     barriers = state.memory.mbarriers
     barriers.release(accesses.positions, accesses.at, state.live, relaxed=False)
-    faults = barriers.deliver(instruction, accesses.positions, accesses.at, amounts)
+    faults = barriers.deliver(instruction, accesses.positions, accesses.at, amounts, packet)
     report_faults(state, instruction, accesses, faults)
 
 
