@@ -222,6 +222,8 @@ class Mbarriers:
     ) -> None:
         """Let threads that see a completed phase acquire what was released; if ``relaxed``, at their next fence."""
         causality = self.memory.causality
+        if self.memory.proxies is not None and self.memory.proxies.phases is not None and len(positions):
+            self.memory.proxies.phases.observe(positions, at)
         for released, participants in self._by_address(positions, at, live.shape):
             if relaxed:
                 causality.see_released(participants, released.completed, released.completed_pieces)
@@ -243,8 +245,27 @@ class Mbarriers:
         if word.completes():
             block, released = self._released_at(position)
             released.complete(block)
-            self._completed += self._copies.pop(position, ())
+            finished = self._copies.pop(position, [])
+            self._completed += finished
+            self._note_phase(position, finished)
         self.put(position, word)
+
+    def _note_phase(self, position: int, copies: list[_AttachedCopy]) -> None:
+        """Let threads that do not observe the phase that is now complete not use the bytes of its bulk copies."""
+        phases = None if self.memory.proxies is None else self.memory.proxies.phases
+        if phases is None:
+            return
+        block = position // self.memory.shared.stride
+        for copy, mask, _ in copies:
+            access = copy.resolved.access
+            if not copy.by_barrier:
+                continue
+            shape = np.broadcast_shapes(access.positions.shape, self.memory.threads.shape)
+            writes = np.broadcast_to(True if access.mask is None else access.mask, shape)[..., block, :, :]
+            own = writes if mask is None else writes & mask[block]
+            pieces = np.broadcast_to(access.positions, shape)[..., block, :, :][own] >> 4
+            phases.complete(position, pieces, access.instruction.line)
+        phases.advance(position)
 
     def _finish_copies(self) -> None:
         """Write what completed phases have copied, each copy once for all blocks."""

@@ -25,6 +25,7 @@ from wmma_emu.ptx.steps.collectives import note
 from wmma_emu.ptx.steps.issuers import Issuers, issuers_of
 from wmma_emu.ptx.steps.lane_operations import Active, Step
 from wmma_emu.ptx.steps.loads import require_values
+from wmma_emu.ptx.steps.repeated_copies import note_repeated
 from wmma_emu.ptx.steps.tensor_copies import tensor_load, tensor_prefetch, tensor_store
 
 _TYPE = re.compile(r"([bsu](32|64)|b?f16|f32|f64)\Z")
@@ -84,6 +85,7 @@ def _load(instruction: PtxInstruction, operands: list[Operand | None], mask: Ope
         require_own_block(state, instruction, mask, active)
         for operand in (target, source, size):
             state.require_defined(instruction, operand, active, "an operand")
+        note_repeated(state, instruction, active, (addresses_of(state, source), addresses_of(state, target)))
         for issuers in issuers_of(active, state.threads.exists, state.shape):
             chunks, sizes = _chunks(
                 state, instruction, issuers, addresses_of(state, source), addresses_of(state, target), size
@@ -111,6 +113,7 @@ def _store(instruction: PtxInstruction, operands: list[Operand | None], reductio
     def step(state: State, active: Active) -> None:
         for operand in (target, source, size):
             state.require_defined(instruction, operand, active, "an operand")
+        note_repeated(state, instruction, active, (addresses_of(state, source), addresses_of(state, target)))
         for issuers in issuers_of(active, state.threads.exists, state.shape):
             chunks, _ = _chunks(
                 state, instruction, issuers, addresses_of(state, target), addresses_of(state, source), size

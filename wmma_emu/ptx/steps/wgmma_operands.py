@@ -73,7 +73,7 @@ class SharedMatrix:
         values, undefined = state.memory.load(
             instruction, "shared", where, _WORD_BYTES, CHUNK_BYTES // _WORD_BYTES, threads, alignment=CHUNK_BYTES
         )
-        products.reads(where, threads)
+        products.reads(instruction, where, threads)
         if legal is not None:
             values = np.where(legal, values, np.uint32(0))
         if undefined is None:

@@ -104,6 +104,7 @@ def _multiply(instruction: PtxInstruction, context: CompileContext) -> BoundStep
         groups, adds = execution.groups, execution.adds_c()
         a, first = execution.multiplicand()
         second = operands.b.read(state, instruction, execution.products, active)
+        state.causality.meet_warpgroups(_warps(state, active))
         b = groups.of_matrices(second.bits).swapaxes(-1, -2)
         if operands.negate_b:
             b = np.asarray(b ^ b.dtype.type(entry.format("b").sign_mask))
