@@ -58,7 +58,7 @@ class BlockOrder(Wave):
         executes = np.ones(self.now.shape, np.bool_) if warps is None else warps
         for k in range(groups):
             members = slice(WARPS * k, WARPS * (k + 1))
-            together = executes[:, members].all(axis=1)
+            together = np.asarray(executes[:, members].all(axis=1))
             met = np.where(together[:, None], self.now[:, members], 0)
             known = self.known[:, members, members]
             known[:] = np.maximum(known, met[:, None, :])

@@ -48,7 +48,7 @@ def _acquire(instruction: PtxInstruction) -> Step:
 
 
 def positions_of_maps(state: State, addresses: Array, active: Active) -> tuple[Array, Array]:
-    """Return the positions of tensor maps in global memory, and which of the addresses are there."""
+    """Return the positions of tensor maps in global memory, and which of the addresses belong to it."""
     positions = np.zeros(state.shape, np.int64)
     inside = np.zeros(state.shape, np.bool_)
     for part in classify(addresses, fit(active, addresses.shape)):

@@ -15,7 +15,7 @@ from wmma_emu.ptx.threads import Array
 REPEATED = "copy by several lanes"
 
 _TEXT = (
-    "this lane copies the same bytes as the first active lane of its warp: each active lane issues a copy of its own, "
+    "this lane copies the same bytes as the first active lane of its warp: each active lane issues a separate copy, "
     "and an mbarrier counts the bytes of each"
 )
 

@@ -22,7 +22,7 @@ def is_asynchronous(instruction: PtxInstruction) -> bool:
     (False, True)
     """
     kind = instruction.modifiers
-    return instruction.mnemonic == "cp" and "bulk" in kind or instruction.mnemonic == "wgmma" and "mma_async" in kind
+    return ("bulk" if instruction.mnemonic == "cp" else "mma_async") in kind and instruction.mnemonic in ("cp", "wgmma")
 
 
 def fenced_spaces(instruction: PtxInstruction) -> tuple[str, ...]:
@@ -44,7 +44,7 @@ def fenced_spaces(instruction: PtxInstruction) -> tuple[str, ...]:
 
 
 class UsedProxies(NamedTuple):
-    """What a program does through the asynchronous proxy: whether it copies to shared memory, and by tensor maps."""
+    """The uses of the asynchronous proxy in a program: whether it copies to shared memory, and by tensor maps."""
 
     loads: bool
     maps: bool

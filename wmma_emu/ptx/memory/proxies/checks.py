@@ -47,7 +47,7 @@ class ProxyChecks:
         self.map_releases = ProxyFences(order, shape, follows=follows)
         self._acquired = AcquiredMaps(order, follows=follows)
         self._written = {"shared": LastAccesses(len(shared.flat))}
-        if used.loads:
+        if used.loads or used.maps:
             self._written["global"] = LastAccesses(global_bytes)
         self._read = LastAccesses(len(shared.flat)) if used.loads else None
         self.phases = ObservedPhases(order, shape, shared.stride, follows=follows) if used.loads else None
@@ -145,7 +145,7 @@ class ProxyChecks:
         if not len(changed):
             return
         threads = np.full(len(changed), thread, np.int64)
-        is_released = self.map_releases.lie_between(writes[changed], threads).all()
+        is_released = bool(self.map_releases.lie_between(writes[changed], threads).all())
         is_acquired = self._acquired.is_acquired(position, writes, thread)
         if is_released and is_acquired:
             return
@@ -250,9 +250,9 @@ class ProxyChecks:
     def _reader_text(self, resolved: ResolvedAccess, last: LastAccesses) -> Callable[[int, int], Diagnosis]:
         def text(address: int, piece: int) -> Diagnosis:
             by = last.instruction(piece)
-            wait, remedy = (
-                ("wgmma.wait_group", "product") if by.mnemonic == "wgmma" else ("cp.async.bulk.wait_group", "bulk store")
-            )
+            wait, remedy = ("cp.async.bulk.wait_group", "bulk store")
+            if by.mnemonic == "wgmma":
+                wait, remedy = ("wgmma.wait_group", "product")
             missing = f" may still read: no {wait} that has waited for it is ordered before this write"
             return self._reporter.access_in_flight(
                 "shared", address, resolved.access.size, True, (f"{by.opcode} of ", place_of(by), missing), remedy

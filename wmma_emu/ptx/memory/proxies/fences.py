@@ -5,7 +5,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.layouts.spec import LANES
-from wmma_emu.ptx.causality import CausalityOrder
+from wmma_emu.ptx.causality import CausalityOrder, threads_in
 from wmma_emu.ptx.threads import Active
 
 _KEPT = 32
@@ -42,15 +42,22 @@ class ProxyFences:
         self._counts = np.zeros(shape, np.int32)
         self._known = np.zeros((*shape[:2], shape[1]), np.int32)
         self._known_at = np.zeros(shape[:2], np.int32)
+        self._held = np.zeros(shape, np.int64)
+        self._holdings: object = None
 
     def execute(self, active: Active) -> None:
         """Let the active threads execute a fence."""
         order = self._order
-        at = np.nonzero(np.broadcast_to(True if active is None else active, self._shape))
-        g, w, _ = at
-        self._times[self._counts[at] % _KEPT, *at] = order.now[g, w]
+        at = threads_in(np.broadcast_to(True if active is None else active, self._shape))
+        g, w, lane = at
+        self._times[self._counts[at] % _KEPT, g, w, lane] = order.now[g, w]
         self._counts[at] += 1
         self._known[g, w], self._known_at[g, w] = order.known[g, w], order.now[g, w]
+        if order.holdings_so_far is not None:
+            if self._holdings is not order.holdings_so_far:
+                self._holdings = order.holdings_so_far
+                self._held[:] = 0
+            self._held[at] = order.holdings_so_far.of(at)
         some = np.zeros(self._shape[:2], np.bool_)
         some[g, w] = True
         order.tick(some, learns=False)
@@ -63,9 +70,10 @@ class ProxyFences:
         """
         owners, found = self._in_wave(stamps)
         at = np.flatnonzero(~found)
-        own, other = np.unravel_index(owners[at], self._shape), np.unravel_index(threads[at], self._shape)
+        own = np.unravel_index(owners[at], self._shape)
         times = self._order.time(stamps[at]).astype(np.int64)
-        found[at] = self._of_owner(stamps[at], own, times, threads[at]) | self._of_other(own, other, times)
+        given = stamps[at], own, times, threads[at]
+        found[at] = self._of_owner(*given) | self._of_other(*given)
         return found
 
     def _in_wave(self, stamps: NDArray[np.unsignedinteger]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
@@ -82,7 +90,8 @@ class ProxyFences:
         threads: NDArray[np.int64],
     ) -> NDArray[np.bool_]:  # fmt: skip
         """Return where the accessing thread executed a fence afterwards that the other thread knows."""
-        fences = self._times[:, *own].astype(np.int64)
+        g, w, lane = own
+        fences = self._times[:, g, w, lane].astype(np.int64)
         after = np.where((fences >= times) & (fences > 0), fences, _NEVER)
         first = after.min(axis=0)
         exists = first != _NEVER
@@ -94,15 +103,24 @@ class ProxyFences:
         return np.asarray(exists & (are_old | ~self._order.unordered_for(marks, threads)))
 
     def _of_other(
-        self, own: tuple[NDArray[np.intp], ...], other: tuple[NDArray[np.intp], ...], times: NDArray[np.int64]
-    ) -> NDArray[np.bool_]:
+        self, stamps: NDArray[np.unsignedinteger], own: tuple[NDArray[np.intp], ...], times: NDArray[np.int64],
+        threads: NDArray[np.int64],
+    ) -> NDArray[np.bool_]:  # fmt: skip
         """Return where the other thread executed a fence when it knew the access."""
-        g, w, lane = other
+        g, w, lane = np.unravel_index(threads, self._shape)
         count = self._counts[g, w, lane]
         last = self._times[(count - 1) % _KEPT, g, w, lane]
         if not self._follows:
             return np.asarray(count > 0)
         is_last = (count > 0) & (last == self._known_at[g, w])
         knew = (self._known[g, w, own[1]] >= times) & (own[0] == g)
-        unchanged = self._order.now[g, w] == last + 1
-        return np.asarray(is_last & (knew | unchanged))
+        found = np.asarray(is_last & knew)
+        unchanged = np.flatnonzero(~found & (count > 0) & (self._order.now[g, w] == last + 1))
+        if len(unchanged):
+            found[unchanged] = ~self._order.unordered_for(stamps[unchanged], threads[unchanged])
+        holdings = self._order.holdings_so_far
+        if holdings is not None and holdings is self._holdings and not found.all():
+            at = np.flatnonzero(~found & (count > 0))
+            held = self._held[g[at], w[at], lane[at]]
+            found[at] = holdings.pieces_contain(held, self._order.threads_of(stamps[at]), times[at])
+        return found

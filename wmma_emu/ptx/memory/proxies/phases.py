@@ -15,7 +15,7 @@ _PHASE_BITS = 32
 
 
 class ObservedPhases:
-    """For each piece of shared memory the phase of an mbarrier that completed the copy to it; who observed the phase.
+    """The phase of an mbarrier that completed the copy to each piece of shared memory, and the observers of the phase.
 
     An mbarrier is known by the slot of its address. For each slot, phase (modulo the kept ones), block and warp there
     are the lanes that observed it, and the first time at which one did.
@@ -42,7 +42,7 @@ class ObservedPhases:
         return self._slots[address]
 
     def complete(self, position: int, pieces: NDArray[np.int64], line: int) -> None:
-        """Record that the current phase of an mbarrier completes copies to some pieces, by the instruction at a line."""
+        """Record that the current phase of an mbarrier completes the copies of a line to some pieces."""
         block, address = divmod(position, self._stride)
         slot = self._slot(address)
         self._written[pieces] = slot << _PHASE_BITS | int(self._count[slot, block]) + 1
@@ -73,7 +73,7 @@ class ObservedPhases:
                 np.bitwise_or.at(self._lanes, (np.full_like(ring, slot), ring, b, v), bits)
 
     def unobserved(self, pieces: NDArray[np.int64], threads: NDArray[np.int64]) -> NDArray[np.bool_] | None:
-        """Return which threads know of no observer of the phase that completed the copy to their piece; None: all do."""
+        """Return which threads know no observer of the phase that completed the copy to their piece; None: all do."""
         written = self._written.take(pieces)
         at = np.flatnonzero(written)
         if not len(at):

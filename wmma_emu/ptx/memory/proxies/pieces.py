@@ -19,12 +19,12 @@ PIECE = 16
 class TouchedPieces(NamedTuple):
     """The pieces of an access, (n,), and the thread of each, counted through the wave.
 
-    ``index`` are the flat positions of the threads in ``shape``, (..., blocks, warps, 32); None: all of them, in order.
+    ``at`` are the flat positions of the threads in ``shape``, (..., blocks, warps, 32); None: all of them, in order.
     """
 
     pieces: NDArray[np.int64]
     threads: NDArray[np.int64]
-    index: NDArray[np.int64] | None
+    at: NDArray[np.int64] | None
     shape: tuple[int, ...]
 
     @classmethod
@@ -41,7 +41,7 @@ class TouchedPieces(NamedTuple):
     def mask(self, chosen: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Return some of the threads as a mask, (..., blocks, warps, 32)."""
         found = np.zeros(int(np.prod(self.shape)), np.bool_)
-        found[np.flatnonzero(chosen) if self.index is None else self.index[chosen]] = True
+        found[np.flatnonzero(chosen) if self.at is None else self.at[chosen]] = True
         return found.reshape(self.shape)
 
 
