@@ -4,6 +4,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.causality import CausalityOrder, ThreadIndices
 from wmma_emu.ptx.memory.proxies.pieces import PIECE
 from wmma_emu.ptx.pages import zeroed
@@ -12,6 +13,7 @@ _KEPT = 4
 """Phases of each mbarrier that are remembered: older ones count as observed."""
 
 _PHASE_BITS = 32
+_ALL_LANES = np.uint32(0xFFFFFFFF)
 
 
 class ObservedPhases:
@@ -75,6 +77,8 @@ class ObservedPhases:
     def unobserved(self, pieces: NDArray[np.int64], threads: NDArray[np.int64]) -> NDArray[np.bool_] | None:
         """Return which threads know no observer of the phase that completed the copy to their piece; None: all do."""
         written = self._written.take(pieces)
+        if len(written) and (written == written[0]).all() and self._have_all_observed(int(written[0]), threads):
+            return None
         at = np.flatnonzero(written)
         if not len(at):
             return None
@@ -91,6 +95,14 @@ class ObservedPhases:
         found = np.zeros(len(pieces), np.bool_)
         found[at[is_unknown]] = True
         return found if is_unknown.any() else None
+
+    def _have_all_observed(self, written: int, threads: NDArray[np.int64]) -> bool:
+        """Return whether all lanes of the warps of some threads observed a phase, or there is none."""
+        slot, phase = written >> _PHASE_BITS, (written & ((1 << _PHASE_BITS) - 1)) - 1
+        if not written:
+            return True
+        missing = (self._lanes[slot, phase % _KEPT] != _ALL_LANES) & (self._count[slot] - phase < _KEPT)[:, None]
+        return not missing.any() or not missing.reshape(-1).take(threads // LANES).any()
 
     def _are_unknown(self, observers: NDArray[np.uint64], threads: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Return which threads do not know any of the observations, (threads, warps) stamps."""

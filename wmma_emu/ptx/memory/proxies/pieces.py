@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The pieces of 16 bytes that an access touches, and for each piece the last access of one sort."""
 
+from functools import lru_cache
+from math import prod
 from typing import NamedTuple
 
 import numpy as np
@@ -34,15 +36,20 @@ class TouchedPieces(NamedTuple):
         shape = np.broadcast_shapes(positions.shape, threads)
         index = None if mask is None else np.flatnonzero(wide(mask, shape))
         pieces = pick(positions, shape, index).reshape(-1) // PIECE
-        count = threads[0] * threads[1] * threads[2]
-        flat = np.arange(int(np.prod(shape)), dtype=np.int64) if index is None else index
-        return cls(pieces, flat % count, index, shape)
+        every = _threads_of(shape, threads[0] * threads[1] * threads[2])
+        return cls(pieces, every if index is None else every[index], index, shape)
 
     def mask(self, chosen: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Return some of the threads as a mask, (..., blocks, warps, 32)."""
-        found = np.zeros(int(np.prod(self.shape)), np.bool_)
+        found = np.zeros(prod(self.shape), np.bool_)
         found[np.flatnonzero(chosen) if self.at is None else self.at[chosen]] = True
         return found.reshape(self.shape)
+
+
+@lru_cache(64)
+def _threads_of(shape: tuple[int, ...], count: int) -> NDArray[np.int64]:
+    """Return the thread of each element of a shape, (..., blocks, warps, 32), of ``count`` threads."""
+    return np.arange(prod(shape), dtype=np.int64) % count
 
 
 class LastAccesses:

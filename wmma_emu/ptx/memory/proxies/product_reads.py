@@ -35,11 +35,20 @@ class ProductReads:
         instruction: PtxInstruction,
     ) -> None:  # fmt: skip
         """Record that a product reads pieces, each for a warp of the wave and as a part of its group of this number."""
+        counts = groups.astype(np.uint64) + np.uint64(1)
+        if self._shape[1] <= WARPS:
+            self._of(0).put(pieces, counts, instruction)
+            return
         of_block = warps % self._shape[1] // WARPS
-        for warpgroup in np.unique(of_block).tolist():
+        for warpgroup in range(self._shape[1] // WARPS):
             chosen = of_block == warpgroup
-            last = self._last.setdefault(warpgroup, LastAccesses(self._size))
-            last.put(pieces[chosen], groups[chosen].astype(np.uint64) + np.uint64(1), instruction)
+            if chosen.any():
+                self._of(warpgroup).put(pieces[chosen], counts[chosen], instruction)
+
+    def _of(self, warpgroup: int) -> LastAccesses:
+        if warpgroup not in self._last:
+            self._last[warpgroup] = LastAccesses(self._size)
+        return self._last[warpgroup]
 
     def wait(self, limits: NDArray[np.int64], warps: NDArray[np.bool_] | None) -> None:
         """Record that some warps have waited for their groups with numbers below the limits, (blocks, warps)."""
@@ -60,8 +69,9 @@ class ProductReads:
             if not len(at):
                 continue
             last.forget(pieces[at])
-            pairs, which = np.unique(np.stack([groups[at] - 1, threads[at]]), axis=1, return_inverse=True)
-            bad = np.array([not self._knows_wait(warpgroup, *pair) for pair in pairs.T.tolist()])
+            count = self._shape[0] * self._shape[1] * LANES
+            pairs, which = np.unique((groups[at] - 1) * count + threads[at], return_inverse=True)
+            bad = np.array([not self._knows_wait(warpgroup, *divmod(pair, count)) for pair in pairs.tolist()])
             found = np.zeros(len(pieces), np.bool_)
             found[at] = bad[which.reshape(-1)]
             yield found, last
