@@ -55,6 +55,26 @@ CONSUMER:
 setp.eq.u32 %p, %t, 96;
 @%p mbarrier.arrive.shared::cta.b64 %rd1, [empty];
 {RESULT}END:""", block=160),
+    "a_producer_is_many_products_behind": Kernel("", f"""{SET_UP}setp.ge.u32 %q, %t, 128;
+{FILL_A}{FILL_B}st.shared.u32 [%r11+1024], %t; {FENCE}
+bar.sync 0;
+@!%q bra CONSUMER;
+setp.eq.u32 %one, %t, 128;
+{wait('empty+8')}{wait('empty')}{expect('full', 512)}{load('b', '%in', 512, 'full')}
+{wait('full')}bra END;
+CONSUMER:
+{MMA}
+{WAIT_MMA}
+@%one mbarrier.arrive.shared::cta.b64 %rd1, [empty];
+add.u64 %db, %db, 64; mov.u32 %r3, 0;
+LOOP:
+{MMA}
+{WAIT_MMA}
+add.u32 %r3, %r3, 1; setp.lt.u32 %p, %r3, 100; @%p bra LOOP;
+@%one mbarrier.arrive.shared::cta.b64 %rd1, [empty+8];
+{RESULT}END:""".replace(
+        "@%one mbarrier.init.shared::cta.b64 [empty], 1;",
+        "@%one mbarrier.init.shared::cta.b64 [empty], 1; @%one mbarrier.init.shared::cta.b64 [empty+8], 1;"), block=160),
     "lanes_issue_different_copies": Kernel("", f"""{SET_UP}{expect('full', 512)}bar.sync 0;
 shl.b32 %r1, %t, 4; cvt.u64.u32 %rd1, %r1; add.u64 %rd1, %rd1, %in; add.u32 %r1, %r1, %r14;
 setp.lt.u32 %one, %t, 32;

@@ -284,14 +284,30 @@ FIX {WAIT_READ}
 {load('a', '%in', 512, 'full')} // HERE
 {WAIT_SENT}
 {wait('full')}{READ}""", "cp.async.bulk.wait_group"),
-    "end_without_a_wait": Kernel("missing wait", f"""st.shared.u32 [%r13], %t; {FENCE} bar.sync 0;
+}  # fmt: skip
+
+ENDS = {
+    "end_without_a_wait": Kernel("copy in flight at the end", f"""st.shared.u32 [%r13], %t; {FENCE} bar.sync 0;
 {store('%out', 'a', 512)} // HERE
 {COMMIT}
-FIX {WAIT_READ}""", "when the kernel ends"),
-    "end_without_a_commit": Kernel("missing wait", f"""st.shared.u32 [%r13], %t; {FENCE} bar.sync 0;
+FIX {WAIT_READ}""", "when its thread ends"),
+    "end_without_a_commit": Kernel("copy in flight at the end", f"""st.shared.u32 [%r13], %t; {FENCE} bar.sync 0;
 {store('%out', 'a', 512)} // HERE
 FIX {COMMIT}
-{WAIT_SENT}""", "when the kernel ends"),
+{WAIT_SENT}""", "when its thread ends"),
+    "end_after_a_wait_that_leaves_a_group": Kernel("copy in flight at the end", f"""st.shared.u32 [%r13], %t; {FENCE}
+bar.sync 0;
+{store('%out', 'a', 256)} {COMMIT}
+{store('%out+256', 'a+256', 256)} // HERE
+{COMMIT}
+BUG cp.async.bulk.wait_group.read 1;
+FIX {WAIT_READ}""", "when its thread ends"),
+    "end_after_the_wait_of_another_thread": Kernel("copy in flight at the end", f"""st.shared.u32 [%r13], %t;
+st.shared.u32 [%r13+512], %t; {FENCE} bar.sync 0; setp.eq.u32 %p, %t, 64;
+{box_store('a')} // HERE
+{COMMIT}
+BUG @%p {WAIT_READ}
+FIX @%one {WAIT_READ}"""),
 }  # fmt: skip
 
 PLACES = {
@@ -316,5 +332,5 @@ FIX add.u64 %maps, %maps, 64;
 {wait('full')}""", "multiple of 64 bytes"),
 }  # fmt: skip
 
-ROWS = {**PROXY, **OMITTED, **MAPS, **LANES, **PHASES, **BUFFERS, **PLACES}
+ROWS = {**PROXY, **OMITTED, **MAPS, **LANES, **PHASES, **BUFFERS, **ENDS, **PLACES}
 """All mistakes."""

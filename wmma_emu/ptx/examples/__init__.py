@@ -54,6 +54,7 @@ EXAMPLES = {
     "omitted proxy fence": Example(64, lambda: (_ints(256), _ints(256)), target=HOPPER),
     "stale tensor map": Example(32, lambda: (tensor_map(_floats(32), (32,)), _ints(32)), target=HOPPER),
     "copy by several lanes": Example(32, lambda: (_ints(32), _ints(32)), target=HOPPER),
+    "copy in flight at the end": Example(64, lambda: (_ints(64), _ints(64)), target=HOPPER),
     "barrier divergence": Example(32, lambda: (_ints(32), _ints(32))),
     "barriers at several instructions": Example(64, lambda: (_ints(32), _ints(32))),
     "deadlock": Example(96, lambda: (_ints(96),)),

@@ -203,6 +203,15 @@ KINDS = {
         "If the barrier expects the bytes of all lanes.",
         "Nothing: none of the tools checks which lanes issue a copy.",
     ),
+    "copy in flight at the end": Kind(
+        "a thread ends, and has not waited until its bulk copy has read shared memory", "note",
+        "no manual states that a chip keeps shared memory until then; but DeepGEMM's kernels for Hopper end in this "
+        "way, and give right results", "synchronisation",
+        "`cp.async.bulk.commit_group` and `cp.async.bulk.wait_group.read 0` in the thread that issued the copy, before "
+        "it ends.",
+        "In code of libraries that is known to work. Notes fail no test.",
+        "Nothing: none of the tools checks bulk copies at the end of a kernel.",
+    ),
     "barrier divergence": Kind(
         "some lanes of a warp reach a barrier for all threads, while other lanes bypass it", "error",
         "PTX does not define the behaviour of an aligned barrier in this case; compute-sanitizer's synccheck reports "

@@ -13,6 +13,7 @@ from wmma_emu.ptx.threads import Active
 
 _MOST = (1 << 31) - 1
 _PIECE = 16
+_AT_END = "copy in flight at the end"
 
 
 class _SourceRead(NamedTuple):
@@ -61,10 +62,10 @@ class BulkGroups:
 
             def text(address: int) -> Diagnosis:
                 where = reporter.location("shared", address, _PIECE)
-                end = ", when the kernel ends: no cp.async.bulk.wait_group has waited for it"
+                end = ", when its thread ends: no cp.async.bulk.wait_group has waited for it"
                 return Diagnosis(("may still read ", where, end), "bulk store")
 
-            reporter.note("missing wait", read.instruction, threads, None, np.full((1, 1, 1), offset, np.uint64), text)
+            reporter.note(_AT_END, read.instruction, threads, None, np.full((1, 1, 1), offset, np.uint64), text)
 
     def commit(self, active: Active) -> None:
         """End the group of the active threads."""

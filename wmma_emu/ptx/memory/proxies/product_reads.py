@@ -12,7 +12,7 @@ from wmma_emu.ptx.memory.proxies.pieces import LastAccesses
 from wmma_emu.ptx.program.program import PtxInstruction
 
 _KEPT = 16
-"""Waits of each warp that are remembered."""
+"""Waits of each warp that are remembered; older ones count as known to all threads."""
 
 
 class ProductReads:
@@ -28,7 +28,7 @@ class ProductReads:
         self._last: dict[int, LastAccesses] = {}
         self._limits = np.zeros((_KEPT, *shape[:2]), np.int64)
         self._stamps = np.zeros((_KEPT, *shape[:2]), np.uint64)
-        self._count = 0
+        self._counts = np.zeros(shape[:2], np.int64)
 
     def read(
         self, pieces: NDArray[np.int64], warps: NDArray[np.int64], groups: NDArray[np.int64],
@@ -52,12 +52,11 @@ class ProductReads:
 
     def wait(self, limits: NDArray[np.int64], warps: NDArray[np.bool_] | None) -> None:
         """Record that some warps have waited for their groups with numbers below the limits, (blocks, warps)."""
-        slot = self._count % _KEPT
-        stamps = self._order.stamps(None)[..., 0]
-        executes = True if warps is None else warps
-        self._limits[slot] = np.where(executes, limits, self._limits[slot])
-        self._stamps[slot] = np.where(executes, stamps, self._stamps[slot])
-        self._count += 1
+        g, w = np.nonzero(np.broadcast_to(True if warps is None else warps, self._counts.shape))
+        slot = self._counts[g, w] % _KEPT
+        self._limits[slot, g, w] = limits[g, w]
+        self._stamps[slot, g, w] = self._order.stamps(None)[g, w, 0]
+        self._counts[g, w] += 1
 
     def not_awaited(
         self, pieces: NDArray[np.int64], threads: NDArray[np.int64]
@@ -82,6 +81,8 @@ class ProductReads:
         members = slice(WARPS * warpgroup, WARPS * warpgroup + WARPS)
         over = self._limits[:, block, members] > group
         if warp // WARPS == warpgroup and over[:, warp % WARPS].any():
+            return True
+        if ((self._counts[block, members] > _KEPT) & over.all(axis=0)).any():
             return True
         stamps = self._stamps[:, block, members][over]
         return not self._order.unordered_for(stamps, np.full(len(stamps), thread, np.int64)).all()
