@@ -38,6 +38,7 @@ shr.u32 %r10, %r12, 4; cvt.u64.u32 %db, %r10; or.b64 %db, %db, 0x1000080000;
 SET_UP = """@%one mbarrier.init.shared::cta.b64 [full], 1;
 @%one mbarrier.init.shared::cta.b64 [full+8], 1;
 @%one mbarrier.init.shared::cta.b64 [empty], 1;
+@%one mbarrier.init.shared::cta.b64 [empty+8], 1;
 @%one fence.mbarrier_init.release.cluster;
 bar.sync 0;
 """
@@ -78,7 +79,7 @@ def box_load(target: str, address: str = "%map", row: int = 0) -> str:
 
 
 def box_store(source: str, address: str = "%map", what: str = "") -> str:
-    kind = f"cp.{'reduce.' if what else ''}async.bulk.tensor.2d.global.shared::cta.{what}tile.bulk_group"
+    kind = f"cp.{'reduce.' if what else ''}async.bulk.tensor.2d.global.shared::cta{what and f'.{what}'}.tile.bulk_group"
     return f"mov.u32 %r8, 0; mov.u32 %r9, 0; @%one {kind} [{address}, {{%r8, %r9}}], [{source}];"
 
 

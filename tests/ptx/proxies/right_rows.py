@@ -72,9 +72,7 @@ LOOP:
 {WAIT_MMA}
 add.u32 %r3, %r3, 1; setp.lt.u32 %p, %r3, 100; @%p bra LOOP;
 @%one mbarrier.arrive.shared::cta.b64 %rd1, [empty+8];
-{RESULT}END:""".replace(
-        "@%one mbarrier.init.shared::cta.b64 [empty], 1;",
-        "@%one mbarrier.init.shared::cta.b64 [empty], 1; @%one mbarrier.init.shared::cta.b64 [empty+8], 1;"), block=160),
+{RESULT}END:""", block=160),
     "lanes_issue_different_copies": Kernel("", f"""{SET_UP}{expect('full', 512)}bar.sync 0;
 shl.b32 %r1, %t, 4; cvt.u64.u32 %rd1, %r1; add.u64 %rd1, %rd1, %in; add.u32 %r1, %r1, %r14;
 setp.lt.u32 %one, %t, 32;

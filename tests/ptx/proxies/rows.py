@@ -175,9 +175,10 @@ BUG {expect('full', 512 * 32)}FIX {expect('full', 512)}
 {_EVERYONE}
 {load('a', '%in', 512, 'full')} // HERE
 {wait('full')}{READ}"""),
-    "bulk_store_by_a_warp": Kernel("copy by several lanes", f"""st.shared.u32 [%r13], %t; {FENCE} bar.sync 0;
+    "tensor_reduction_by_a_warp": Kernel("copy by several lanes", f"""st.shared.u32 [%r13], %t;
+st.shared.u32 [%r13+512], %t; {FENCE} bar.sync 0;
 {_EVERYONE}
-{store('%out', 'a', 512)} // HERE
+{box_store('a', what='add')} // HERE
 {COMMIT} {WAIT_SENT}"""),
     "tensor_load_by_a_warp": Kernel("copy by several lanes", f"""{SET_UP}
 BUG {expect('full', 1024 * 32)}FIX {expect('full', 1024)}

@@ -94,6 +94,12 @@ def test_bytes_next_to_those_that_were_stored_need_no_fence():
     assert kinds(kernel) == []
 
 
+def test_a_store_by_a_whole_warp_is_a_note_since_the_same_bytes_are_stored_again():
+    kernel = Kernel("", f"""st.shared.u32 [%r13], %t; {FENCE} bar.sync 0; setp.lt.u32 %one, %t, 32;
+{store('%out', 'a', 512)} {COMMIT} {WAIT_SENT}""")
+    assert kinds(kernel) == ["race of equal bytes"]
+
+
 def test_bytes_that_a_bulk_copy_wrote_need_no_fence_for_another_copy():
     kernel = Kernel("", f"{LOADED}{wait('full')}{store('%out', 'a', 512)}\n{COMMIT} {WAIT_SENT}")
     assert kinds(kernel) == []

@@ -173,7 +173,7 @@ KINDS = {
         "`fence.proxy.async.shared::cta` (in CUTLASS `tma_store_fence()` or `fence_view_async_shared()`) in each "
         "thread that stores, after its stores and before the barrier that the copying thread waits for.",
         "Never: the copy or the product may read old bytes.",
-        "Nothing: none of the tools checks proxies.",
+        "Not measured: none of the tools was run on such a kernel.",
     ),
     "omitted proxy fence": Kind(
         "an asynchronous copy overwrites bytes that ordinary loads read, or an asynchronous operation reads bytes of "
@@ -184,7 +184,7 @@ KINDS = {
         "is free; or in the copying thread, after it was told. After `cp.async`: in the threads that copy, after their "
         "wait.",
         "In pipelines of libraries. Notes fail no test.",
-        "Nothing: none of the tools checks proxies.",
+        "Not measured: none of the tools was run on such a kernel.",
     ),
     "stale tensor map": Kind(
         "a kernel changes a tensor map and uses it without the fences of the proxy that reads maps", "error",
@@ -193,24 +193,24 @@ KINDS = {
         "thread that changed the map. Before the copy: `fence.proxy.tensormap::generic.acquire.gpu [map], 128`, in the "
         "thread that copies.",
         "Never: the copy may use the old map.",
-        "Nothing: none of the tools checks proxies.",
+        "Not measured: none of the tools was run on such a kernel.",
     ),
     "copy by several lanes": Kind(
-        "lanes of one warp issue the same bulk copy", "warning",
+        "lanes of one warp issue the same bulk copy to shared memory, or the same reduction", "warning",
         "each lane issues a separate copy: the bytes arrive several times, an mbarrier counts each of them, and a "
         "reduction is done several times", "synchronisation",
         "Let one lane issue the copy: that of `elect.sync`, or `if (threadIdx.x == 0)`.",
         "If the barrier expects the bytes of all lanes.",
-        "Nothing: none of the tools checks which lanes issue a copy.",
+        "Not measured: none of the tools was run on such a kernel.",
     ),
     "copy in flight at the end": Kind(
         "a thread ends, and has not waited until its bulk copy has read shared memory", "note",
-        "no manual states that a chip keeps shared memory until then; but DeepGEMM's kernels for Hopper end in this "
-        "way, and give right results", "synchronisation",
+        "no manual states that a chip keeps shared memory until then; but DeepGEMM's kernels for Hopper are "
+        "published in this form", "synchronisation",
         "`cp.async.bulk.commit_group` and `cp.async.bulk.wait_group.read 0` in the thread that issued the copy, before "
         "it ends.",
         "In code of libraries that is known to work. Notes fail no test.",
-        "Nothing: none of the tools checks bulk copies at the end of a kernel.",
+        "Not measured: none of the tools was run on such a kernel.",
     ),
     "barrier divergence": Kind(
         "some lanes of a warp reach a barrier for all threads, while other lanes bypass it", "error",
@@ -277,7 +277,7 @@ KINDS = {
 WORSE = {
     "race within a warp": ("race",),
     "lanes store to one place": ("race", "race within a warp"),
-    "race of equal bytes": ("race", "copy by several lanes"),
+    "race of equal bytes": ("race",),
 }  # fmt: skip
 """The kinds that replace a weaker kind with the same cause at the same lines."""
 

@@ -113,7 +113,8 @@ def _store(instruction: PtxInstruction, operands: list[Operand | None], reductio
     def step(state: State, active: Active) -> None:
         for operand in (target, source, size):
             state.require_defined(instruction, operand, active, "an operand")
-        note_repeated(state, instruction, active, (addresses_of(state, source), addresses_of(state, target)))
+        if reduction:
+            note_repeated(state, instruction, active, (addresses_of(state, source), addresses_of(state, target)))
         for issuers in issuers_of(active, state.threads.exists, state.shape):
             chunks, _ = _chunks(
                 state, instruction, issuers, addresses_of(state, target), addresses_of(state, source), size

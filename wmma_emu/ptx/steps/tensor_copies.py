@@ -89,7 +89,8 @@ def tensor_store(instruction: PtxInstruction, operands: list[Operand | None], re
     source = address_operand(instruction, operands[1], ("shared",))
 
     def step(state: State, active: Active) -> None:
-        note_repeated(state, instruction, active, _operands_of(state, tensor, source))
+        if reduction:
+            note_repeated(state, instruction, active, _operands_of(state, tensor, source))
         for boxes in _boxes(state, instruction, tensor, active):
             if not reduction:
                 store_chunks(state, instruction, _chunks(state, instruction, boxes, source, is_store=True))
