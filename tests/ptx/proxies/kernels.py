@@ -116,13 +116,13 @@ class Kernel(NamedTuple):
         (line,) = [i for i, x in enumerate(self.text(fixed=False).splitlines(), 1) if x.endswith(HERE)]
         return line
 
-    def launch(self, *, fixed: bool, **options):
+    def launch(self, *, fixed: bool, grid: int = 1, **options):
         """Launch the kernel; return the report."""
         array, maps = np.arange(64 * 32, dtype=np.uint32).reshape(64, 32), np.zeros(512, np.uint8)
         given = tensor_map(array, (8, 32))
         module = Module(self.text(fixed=fixed), arch="sm_90a", findings="report")
         inputs, out = np.arange(4096, dtype=np.uint32), np.zeros(4096, np.uint32)
-        return module["k"][1, self.block](given, inputs, out, maps, **options)
+        return module["k"][grid, self.block](given, inputs, out, maps, **options)
 
 
 def elsewhere(text: str) -> str:

@@ -82,6 +82,14 @@ def test_a_race_is_reported_instead_of_a_missing_fence():
     assert kinds(kernel) == ["race"]
 
 
+@pytest.mark.parametrize("rows", [PROXY, PHASES], ids=["proxy", "phases"])
+def test_each_block_is_checked_separately(rows):
+    kernel = next(iter(rows.values()))
+    found = [x for grid in (1, 3) for x in kernel.launch(fixed=False, grid=grid).findings if x.kind == kernel.kind]
+    assert found[1].count == 3 * found[0].count
+    assert kernel.kind not in [x.kind for x in kernel.launch(fixed=True, grid=3).findings]
+
+
 def test_a_store_after_a_fence_needs_another_fence():
     kernel = Kernel("", f"""st.shared.u32 [%r13], %t; {FENCE} st.shared.u32 [%r13], %lane; bar.sync 0;
 {store('%out', 'a', 512)} {COMMIT} {WAIT_SENT}""")
