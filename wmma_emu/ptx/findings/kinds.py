@@ -179,8 +179,8 @@ KINDS = {
     "over-arrival": Kind(
         "more threads arrive at an mbarrier than its phase expects, or threads arrive at a phase before any thread has "
         "waited for the one before it", "error",
-        "a GPU stops the kernel if too few arrivals are pending (sm_90, driver 580.159.04, 2026-11-28), and phases complete "
-        "before all threads have arrived",
+        "a GPU stops the kernel if too few arrivals are pending (sm_90, driver 580.159.04, 2026-11-28), and phases "
+        "complete before all threads have arrived",
         "synchronisation",
         "Initialise the mbarrier with the number of arrivals of a phase: 1 if one elected lane arrives, "
         "32 if each lane of a warp does, and one for each `mbarrier.arrive.expect_tx`. Or let only one lane arrive: "
