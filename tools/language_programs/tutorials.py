@@ -100,6 +100,21 @@ def tutorial_06_fused_attention() -> float:
     return with_gradients(lambda q, k, v: attention(q, k, v, True, 0.5, False, False), theirs, q, k, v)
 
 
+@case(f"{_FOLDER}/06-fused-attention.py: _attn_fwd")
+def tutorial_06_fused_attention_with_descriptors() -> float:
+    import torch
+
+    attention = tutorial("06-fused-attention", "@triton.testing.perf_report").attention
+    q, k, v = (drawn(1, 2, 256, 64).half() / 2 for _ in range(3))
+
+    def theirs(causal: bool) -> Any:
+        scores = q.float() @ k.float().transpose(2, 3) * 0.5
+        future = torch.ones(256, 256).triu(1).bool() & causal
+        return scores.masked_fill(future, float("-inf")).softmax(-1) @ v.float()
+
+    return far(*((attention(q, k, v, x, 0.5, False, False), theirs(x)) for x in (True, False)))
+
+
 @case(f"{_FOLDER}/07-extern-functions.py: asin_kernel")
 def tutorial_07_extern_functions() -> float:
     import torch
@@ -134,6 +149,18 @@ def tutorial_09_persistent_matmul_with_descriptors() -> float:
     return far(
         (module.matmul_tma_persistent(a, b, False), exact), (module.matmul_descriptor_persistent(a, b, False), exact)
     )
+
+
+@fork_case(f"{_FOLDER}/09-persistent-matmul.py: matmul_kernel_tma matmul_kernel_tma_persistent "
+           "matmul_kernel_descriptor_persistent")
+def tutorial_09_persistent_matmul_with_tensor_maps() -> float:
+    a, b = drawn(192, 192).half() / 4, drawn(160, 192).half() / 4
+    module = persistent_matmul()
+    exact = a.double() @ b.T.double()
+    return far(
+        (module.matmul_tma(a, b, False), exact), (module.matmul_tma_persistent(a, b, False), exact),
+        (module.matmul_descriptor_persistent(a, b, False), exact),
+    )  # fmt: skip
 
 
 @case(f"{_FOLDER}/11-programmatic-dependent-launch.py: add_kernel")
