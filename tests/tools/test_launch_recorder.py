@@ -79,6 +79,35 @@ def test_a_recorded_launch_becomes_a_bundle_that_the_emulator_runs(packed):
     assert compared(bundle, recorded, {}).verdict == "equal"
 
 
+LIST = """.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry scale(.param .align 8 .b8 given[24])
+{ .reg .b32 %r<4>; .reg .b64 %a<4>;
+    ld.param.u64 %a0, [given+8]; ld.global.u64 %a1, [%a0]; ld.global.u32 %r1, [%a1]; add.u32 %r1, %r1, 1;
+    st.global.u32 [%a1], %r1; add.s64 %a1, %a1, 4; st.global.u64 [%a0], %a1; ret; }
+"""
+
+
+def test_addresses_in_arrays_are_those_of_the_gpu_before_and_after(tmp_path):
+    raw = tmp_path / "raw" / "0000"
+    write_raw(raw)
+    first = np.fromfile(raw / "0.before", np.uint64)
+    first[2] = ADDRESS + 4096 + 8  # of allocation_1, where the parameter points to
+    first.tofile(raw / "0.before")
+    first[2] += 4
+    first.tofile(raw / "0.after")
+    np.array([0, 0, 1, 0], np.uint32).tofile(raw / "1.after")
+    said = json.loads((raw / "launch.json").read_text())
+    said["regions"][1]["changed"] = True
+    (raw / "launch.json").write_text(json.dumps(said))
+    (tmp_path / "program.ptx").write_text(LIST)
+    given = [tmp_path / "raw", tmp_path / "bundles" / "program", tmp_path / "recorded"]
+    main(["pack", *map(str, given), "--ptx", str(tmp_path / "program.ptx"), "--arch", "sm_90"])
+    outcome = compared(tmp_path / "bundles" / "program" / "0000", tmp_path / "recorded", {})
+    assert (outcome.verdict, outcome.text) == ("equal", "")
+
+
 def test_other_bits_of_the_gpu_are_counted(packed):
     bundle, recorded = packed()
     path = recorded / "program__0000--module.ptx.gz.npz"

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Bundles and recordings, as `tools.launch_bundles` reads them, of the folders that the recorder wrote."""
 
-import bisect
 import gzip
 import json
 from collections.abc import Iterable, Iterator
@@ -79,8 +78,8 @@ def pack(launch: Path, bundle: Path, recording: Path, text: str, arch: str, sour
     bundle.mkdir(parents=True, exist_ok=True)
     written: dict[str, Any] = {x: said[x] for x in ("kernel", "grid", "block", "cluster", "shared", "arguments")}
     written |= {"arch": arch, "variables": {x.name: x.name for x in used if x.is_variable}, "source": source}
-    inside = {x.name: found for x in used if (found := _pointers(x.before, regions))}
-    written |= {"pointers_in_arrays": inside} if inside else {}
+    if any(_reached(y, regions) for x in used for y in (x.before, x.after) if y is not None):
+        written["addresses"] = {x.name: x.address for x in used if not x.is_variable}
     (bundle / "launch.json").write_text(json.dumps(written, indent=1) + "\n")
     (bundle / _MODULE).write_bytes(gzip.compress(text.encode(), mtime=0))
     np.savez_compressed(bundle / "arrays.npz", **{x.name: x.before for x in used})  # type: ignore[arg-type]
@@ -115,21 +114,12 @@ def _used(regions: list[Region], arguments: list[dict[str, Any]]) -> Iterator[Re
         name = waiting.pop()
         if name not in reached:
             reached.add(name)
-            waiting += [other for _, other, _ in _pointers(by_name[name].before, regions)]
+            waiting += _reached(by_name[name].before, regions)
     yield from (x for x in regions if x.name in reached)
 
 
-def _pointers(content: Array, regions: list[Region]) -> list[tuple[int, str, int]]:
-    """Return the places in an array where addresses of allocations are written."""
-    places = sorted((x.address, x.address + x.before.size, x.name) for x in regions if not x.is_variable)
-    if not places:
-        return []
+def _reached(content: Array, regions: list[Region]) -> list[str]:
+    """Return the allocations whose addresses are written in an array."""
     words = content[: content.size // _ALIGNMENT * _ALIGNMENT].view(np.uint64)
-    first, last = places[0][0], max(x[1] for x in places)
-    found = []
-    for index in np.flatnonzero((words >= first) & (words < last)):
-        address = int(words[index])
-        start, end, name = places[bisect.bisect_right(places, (address, 1 << 64, "")) - 1]
-        if start <= address < end:
-            found.append((int(index) * _ALIGNMENT, name, address - start))
-    return found
+    allocations = [x for x in regions if not x.is_variable]
+    return [x.name for x in allocations if ((words >= x.address) & (words < x.address + x.before.size)).any()]
