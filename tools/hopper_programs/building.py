@@ -6,13 +6,15 @@ import shutil
 import stat
 import subprocess
 import time
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 from tools.hopper_programs.programs import PROGRAMS, Program
 from tools.launch_recorder.building import build_recorder, toolkit
 
-__all__ = ["Checkouts", "build_all", "ptx_of"]
+__all__ = ["Checkouts", "build_all", "build_each", "compiled", "prepare", "ptx_of"]
 
 _RECORD = Path(__file__).with_name("record.sh")
 _SECONDS = 600
@@ -43,7 +45,17 @@ def build_all(programs: tuple[Program, ...], checkouts: Checkouts, work: Path, o
     int
         The number of programs that do not compile.
     """
-    cuda = toolkit(nvcc)
+    prepare(work, out, toolkit(nvcc))
+    tasks = {x.name: (ptx_of(work, x), partial(_build, x, checkouts, work, out, nvcc)) for x in programs}
+    failures = build_each(tasks, out)
+    built = [x for x in PROGRAMS if (out / "bin" / x.name).exists()]
+    lines = ("\t".join([x.name, x.only or ".", str(x.each), x.arguments]) for x in built)
+    (out / "programs.tsv").write_text("".join(f"{x}\n" for x in lines))
+    return failures
+
+
+def prepare(work: Path, out: Path, cuda: Path) -> None:
+    """Put the recorder, the CUDA runtime and the script into ``out``, and a library for the linker into ``work``."""
     for folder in (work, out / "bin", out / "lib"):
         folder.mkdir(parents=True, exist_ok=True)
     build_recorder(out / "lib" / "liblaunch_recorder.so", cuda)
@@ -51,20 +63,24 @@ def build_all(programs: tuple[Program, ...], checkouts: Checkouts, work: Path, o
     copied = shutil.copy(_RECORD, out / "record.sh")
     copied.chmod(copied.stat().st_mode | stat.S_IXUSR)
     _stub_driver(work, cuda)
+
+
+def build_each(tasks: Mapping[str, tuple[Path, Callable[[], None]]], out: Path) -> int:
+    """Call the function of each program that is not in ``out`` yet, and return how many do not compile.
+
+    ``tasks`` has for each name the PTX that is kept, and the function.
+    """
     failures = 0
-    for program in programs:
-        if (out / "bin" / program.name).exists() and ptx_of(work, program).exists():
+    for name, (ptx, build) in tasks.items():
+        if (out / "bin" / name).exists() and ptx.exists():
             continue
         started = time.perf_counter()
         try:
-            _build(program, checkouts, work, out, nvcc)
-            print(f"{program.name}: built in {time.perf_counter() - started:.0f} s", flush=True)
+            build()
+            print(f"{name}: built in {time.perf_counter() - started:.0f} s", flush=True)
         except (OSError, subprocess.TimeoutExpired) as error:
             failures += 1
-            print(f"{program.name}: {error}", flush=True)
-    built = [x for x in PROGRAMS if (out / "bin" / x.name).exists()]
-    lines = ("\t".join([x.name, x.only or ".", str(x.each), x.arguments]) for x in built)
-    (out / "programs.tsv").write_text("".join(f"{x}\n" for x in lines))
+            print(f"{name}: {error}", flush=True)
     return failures
 
 
@@ -84,7 +100,7 @@ def _build(program: Program, checkouts: Checkouts, work: Path, out: Path, nvcc: 
     command = [nvcc, "-std=c++17", "--expt-relaxed-constexpr", "-gencode", _ARCH, "-cudart", "shared", "-w"]
     command += ["-Xcompiler", "-O1", "-Xlinker", "-s", "-keep", "-keep-dir", str(folder)]
     command += [*(f"-I{x}" for x in included), *files, f"-L{work}", "-lcuda", "-o", str(out / "bin" / program.name)]
-    _run(command)
+    compiled(command)
     for left in folder.iterdir():
         if left.suffix not in (".cu", ".ptx"):
             left.unlink()
@@ -102,7 +118,7 @@ def _gtest(checkouts: Checkouts, work: Path) -> Path:
     target, root = work / "gtest.o", checkouts.googletest / "googletest"
     if not target.exists():
         command = ["g++", "-O1", "-c", f"-I{root}", f"-I{root / 'include'}", str(root / "src/gtest-all.cc")]
-        _run([*command, "-o", str(target)])
+        compiled([*command, "-o", str(target)])
     return target
 
 
@@ -112,10 +128,17 @@ def _stub_driver(work: Path, cuda: Path) -> None:
     names = sorted({x[1] or x[2] for x in _DRIVER_NAME.finditer(header)})
     (work / "driver.c").write_text("".join(f"void {x}(void) {{}}\n" for x in names))
     command = ["gcc", "-shared", "-fPIC", "-Wl,-soname,libcuda.so.1", str(work / "driver.c"), "-o"]
-    _run([*command, str(work / "libcuda.so")])
+    compiled([*command, str(work / "libcuda.so")])
 
 
-def _run(command: list[str]) -> None:
+def compiled(command: list[str]) -> None:
+    """Run a compiler.
+
+    Raises
+    ------
+    OSError
+        With its messages, if it fails.
+    """
     done = subprocess.run(["nice", "-n", "5", *command], capture_output=True, text=True, timeout=_SECONDS)
     if done.returncode:
         raise OSError(f"does not compile: {(done.stderr or done.stdout).strip()[-2000:]}")

@@ -9,7 +9,7 @@ from unittest import mock
 from tools.language_programs.case import cases_of
 from tools.language_programs.checkouts import beginning_of
 from tools.language_programs.tensors import drawn, far
-from tools.language_programs.tutorials import FORK
+from tools.language_programs.tutorials import FORK, gpu_of_the_fork
 
 GLUON = FORK._replace(name="gluon")
 
@@ -18,10 +18,8 @@ _FOLDER = "python/tutorials/gluon"
 
 
 def tutorial(name: str, called: str = "") -> Any:
-    """Import a tutorial; a function of the fork, which asks for the kind of GPU, is replaced."""
-    from triton.backends.compiler import GPUTarget
-
-    with mock.patch.object(GPUTarget, "is_cuda_backend", lambda target: target.backend == "cuda", create=True):
+    """Import a tutorial."""
+    with gpu_of_the_fork():
         return _beginning(name, called)
 
 
