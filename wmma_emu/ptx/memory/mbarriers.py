@@ -80,7 +80,7 @@ class Mbarriers:
         self._words[position >> 3] = self._written[position >> 3] = self.layout.bits(word)
 
     def first_words(self, counts: Array) -> Array:
-        """Return the bits of mbarriers in their first phase, which needs so many arrivals."""
+        """Return the bits of mbarriers in their first phase, which needs ``counts`` arrivals."""
         numbers, places = np.unique(counts & np.uint32(LARGEST_COUNT), return_inverse=True)
         words = [self.layout.bits(Word(x, x, 0, 0)) for x in numbers.tolist()]
         return np.array(words, np.uint64)[places].reshape(counts.shape)
