@@ -16,6 +16,7 @@ __all__ = ["Checkouts", "build_all", "ptx_of"]
 
 _RECORD = Path(__file__).with_name("record.sh")
 _SECONDS = 600
+_STOPPED = 124
 _ARCH = "arch=compute_90a,code=sm_90a"
 _DRIVER_NAME = re.compile(r"CUDAAPI\s+(cu[A-Z]\w+)\s*\(|#define\s+cu\w+\s+(cu[A-Z]\w+)")
 
@@ -54,6 +55,7 @@ def build_all(programs: tuple[Program, ...], checkouts: Checkouts, work: Path, o
     failures = 0
     for program in programs:
         if (out / "bin" / program.name).exists() and ptx_of(work, program).exists():
+            _write_list(out)
             continue
         started = time.perf_counter()
         try:
@@ -62,13 +64,15 @@ def build_all(programs: tuple[Program, ...], checkouts: Checkouts, work: Path, o
         except OSError as error:
             failures += 1
             print(f"{program.name}: {error}", flush=True)
-        except subprocess.TimeoutExpired:
-            failures += 1
-            print(f"{program.name}: the compiler took more than {_SECONDS} s", flush=True)
+        _write_list(out)
+    return failures
+
+
+def _write_list(out: Path) -> None:
+    """Write what `record.sh` reads: name, names of kernels, launches of each, arguments."""
     built = [x for x in PROGRAMS if (out / "bin" / x.name).exists()]
     lines = ("\t".join([x.name, x.only or ".", str(x.each), x.arguments]) for x in built)
     (out / "programs.tsv").write_text("".join(f"{x}\n" for x in lines))
-    return failures
 
 
 def _build(program: Program, checkouts: Checkouts, work: Path, out: Path, nvcc: str) -> None:
@@ -119,6 +123,8 @@ def _stub_driver(work: Path, cuda: Path) -> None:
 
 
 def _run(command: list[str]) -> None:
-    done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS)
+    done = subprocess.run(["timeout", str(_SECONDS), *command], capture_output=True, text=True)
+    if done.returncode == _STOPPED:
+        raise OSError(f"the compiler took more than {_SECONDS} s")
     if done.returncode:
         raise OSError(f"does not compile: {(done.stderr or done.stdout).strip()[-2000:]}")
