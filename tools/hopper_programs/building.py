@@ -6,6 +6,7 @@ import shutil
 import stat
 import subprocess
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
@@ -34,8 +35,10 @@ def ptx_of(work: Path, program: Program) -> Path:
     return work / program.name / f"{program.name}.ptx"
 
 
-def build_all(programs: tuple[Program, ...], checkouts: Checkouts, work: Path, out: Path, nvcc: str) -> int:
-    """Compile programs one after another, and put what the GPU's machine needs into ``out``.
+def build_all(
+    programs: tuple[Program, ...], checkouts: Checkouts, work: Path, out: Path, nvcc: str, jobs: int = 1
+) -> int:  # fmt: skip
+    """Compile programs, ``jobs`` at a time, and put what the GPU's machine needs into ``out``.
 
     A program that is already in ``out`` is not compiled again. What does not compile is named, and left out.
 
@@ -48,24 +51,34 @@ def build_all(programs: tuple[Program, ...], checkouts: Checkouts, work: Path, o
     for folder in (work, out / "bin", out / "lib"):
         folder.mkdir(parents=True, exist_ok=True)
     build_recorder(out / "lib" / "liblaunch_recorder.so", cuda)
-    shutil.copy(cuda / "lib" / "libcudart.so.13", out / "lib")
+    shutil.copy(_runtime(cuda), out / "lib" / "libcudart.so.13")
     copied = shutil.copy(_RECORD, out / "record.sh")
     copied.chmod(copied.stat().st_mode | stat.S_IXUSR)
     _stub_driver(work, cuda)
-    failures = 0
-    for program in programs:
-        if (out / "bin" / program.name).exists() and ptx_of(work, program).exists():
-            _write_list(out)
-            continue
-        started = time.perf_counter()
-        try:
-            _build(program, checkouts, work, out, nvcc)
+    _gtest(checkouts, work)
+
+    def build_one(program: Program) -> bool:
+        if not ((out / "bin" / program.name).exists() and ptx_of(work, program).exists()):
+            started = time.perf_counter()
+            try:
+                _build(program, checkouts, work, out, nvcc)
+            except OSError as error:
+                print(f"{program.name}: {error}", flush=True)
+                return False
             print(f"{program.name}: built in {time.perf_counter() - started:.0f} s", flush=True)
-        except OSError as error:
-            failures += 1
-            print(f"{program.name}: {error}", flush=True)
         _write_list(out)
-    return failures
+        return True
+
+    with ThreadPoolExecutor(jobs) as pool:
+        return sum(not x for x in pool.map(build_one, programs))
+
+
+def _runtime(cuda: Path) -> Path:
+    folders = ("lib64", "lib", "targets/x86_64-linux/lib")
+    found = [x for folder in folders for x in (cuda / folder).glob("libcudart.so.13")]
+    if not found:
+        raise OSError(f"{cuda} has no libcudart.so.13 in lib64 or lib: the programs need CUDA 13")
+    return found[0]
 
 
 def _write_list(out: Path) -> None:
