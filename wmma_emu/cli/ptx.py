@@ -15,6 +15,7 @@ from wmma_emu.cli.matrices import write_matrix
 from wmma_emu.cli.output import STANDARD_OUTPUT, format_of, writing
 from wmma_emu.cli.ptx_arguments import read_given, read_sizes
 from wmma_emu.cli.ptx_files import check_files, on_standard_output, write_files, written_baseline
+from wmma_emu.cli.tensor_map import show_tensor_map
 from wmma_emu.cli.terminal import Styled, Terminal, say_on_stderr
 from wmma_emu.cli.usage import UsageError, check_choice, check_number, quoted
 from wmma_emu.errors import OptionError
@@ -29,7 +30,9 @@ _SILENCE = re.compile(r"(.+?) at (\d+|\S.*?:\d+)\s*:\s*(.*)", re.DOTALL)
 
 
 def run(arguments: Namespace, terminal: Terminal) -> int:
-    """Explain PTX source, or run one of its kernels; return 1 if a finding is an error."""
+    """Explain PTX source, show a tensor map, or run a kernel; return 1 if a finding is an error."""
+    if arguments.action == "tensor-map":
+        return show_tensor_map(arguments, terminal)
     if arguments.action == "explain":
         output = format_of(arguments.format, arguments.output, PTX_FORMATS)
         with writing(arguments, PTX_FORMATS, "kernel.json", terminal) as out:

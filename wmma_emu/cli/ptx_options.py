@@ -74,6 +74,14 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
         help="write the findings as SARIF 2.1.0, which code hosts show at their lines; - as in --json")  # fmt: skip
 
 
+def _add_tensor_map(parser: argparse.ArgumentParser) -> None:
+    option(parser, "hex", metavar="HEX", nargs="+",
+        help="128 bytes in the order of memory, as hexadecimal digits; spaces, commas and 0x may be between them"
+    )  # fmt: skip
+    add_format(parser, PTX_FORMATS, "text (default) or json")
+    add_output(parser)
+
+
 ACTIONS: dict[str, tuple[Callable[[argparse.ArgumentParser], None], str, str]] = {
     "explain": (_add_explain, "kernels, parameters, opcodes; what is not modelled or not bit-exact",
                 "Describe PTX source: its kernels, their parameters, memory and opcodes, and the instructions that are "
@@ -81,6 +89,9 @@ ACTIONS: dict[str, tuple[Callable[[argparse.ArgumentParser], None], str, str]] =
     "run": (_add_run, "run a kernel on .npy files",
             "Run a kernel on .npy files, without a GPU. The exit status is 0, 1 if a finding is an error (out of "
             "bounds, a race, a missing wait) and not known, 2 after any other error."),
+    "tensor-map": (_add_tensor_map, "the fields of the 128 bytes of a tensor map",
+                   "Show the fields of a tensor map (CUtensorMap), in the driver's order of dimensions. The exit "
+                   "status is 1 if the map breaks a rule of the driver, which is named."),
 }  # fmt: skip
 
 def add_ptx(parser: argparse.ArgumentParser) -> None:

@@ -57,8 +57,8 @@ def _list(prefix: str, count: int) -> str:
     return "{" + ", ".join(f"%{prefix}{i}" for i in range(count)) + "}"
 
 
-def load_kernel(rank: int, mode: str = "tile") -> str:
-    """Return the kernel that copies a box to shared memory, waits for it at most 3,000 times, and dumps the memory."""
+def load_kernel(rank: int, mode: str = "tile", waits: int = 3000) -> str:
+    """Return the kernel that copies a box to shared memory, waits for it at most so often, and dumps the memory."""
     offsets = f", {_list('h', rank - 2)}" if mode == "im2col" else ""
     return f"""{_HEAD}.visible .entry k({_PARAMETERS})
 {_BEGIN}{_FILL}
@@ -68,7 +68,7 @@ cp.async.bulk.tensor.{rank}d.shared::cluster.global.{mode}.mbarrier::complete_tx
 [%d], [%m, {_list("c", rank)}], [sm]{offsets};
 mov.u32 %n, 0;
 L: mbarrier.try_wait.parity.shared::cta.b64 %w, [sm], 0; @%w bra X; nanosleep.u32 1000; add.u32 %n, %n, 1;
-setp.lt.u32 %q, %n, 3000; @%q bra L;
+setp.lt.u32 %q, %n, {waits}; @%q bra L;
 X: selp.u32 %i, 1, 0, %w; st.global.u32 [%o+24], %i;
 E:{_END}"""
 

@@ -109,7 +109,8 @@ def tensor_map(
     swizzle : {"none", "32B", "64B", "128B"}
         The pattern in shared memory.
     interleave : {"none", "16B", "32B"}
-        The interleaved layouts; copies with them are not modelled.
+        The interleaved layouts, in which the last axis is the width in slices of 16 or 32 bytes, the others but the
+        first two are the further spatial axes, and the second is that of the slices of channels.
     fill : {"zero", "nan"}
         What elements outside of the tensor are: "nan" is 0x7FF7 in each 16 bits.
     promotion : {"none", "64B", "128B", "256B"}

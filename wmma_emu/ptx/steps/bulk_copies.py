@@ -27,6 +27,9 @@ from wmma_emu.ptx.steps.lane_operations import Active, Step
 from wmma_emu.ptx.steps.loads import require_values
 from wmma_emu.ptx.steps.tensor_copies import tensor_load, tensor_prefetch, tensor_store
 
+_SIZE_BITS = 0xFFFF0
+"""The bits of a size that an H200 uses (driver 580.159.04, 2026-11-28: ``tests/ptx/tensor_maps``)."""
+
 _TYPE = re.compile(r"([bsu](32|64)|b?f16|f32|f64)\Z")
 
 
@@ -127,14 +130,14 @@ def _chunks(
     state: State, instruction: PtxInstruction, issuers: Issuers, in_global: NDArray[np.uint64],
     in_shared: NDArray[np.uint64], size: Operand | None,
 ) -> tuple[CopiedChunks, NDArray[np.int64]]:  # fmt: skip
-    """Return the chunks of some threads, and their sizes; an illegal copy is a finding, and left out."""
-    sizes = issuers.of(state.read(size, "u32")).astype(np.int64)
-    wrong = sizes % CHUNK_BYTES != 0
+    """Return the chunks of some threads, and their sizes; an illegal size is a finding."""
+    given = issuers.of(state.read(size, "u32")).astype(np.int64)
+    sizes = given & _SIZE_BITS
+    wrong = given != sizes
     note(
         state, instruction, "illegal operand", issuers.only(wrong).mask(),
-        f"the size is not a multiple of {CHUNK_BYTES} bytes",
+        f"the size is not a multiple of {CHUNK_BYTES} bytes below 1 MiB; an H200 ignores all other bits of it",
     )  # fmt: skip
-    issuers, sizes = issuers.only(~wrong), sizes[~wrong]
     starts = np.arange(0, max(int(sizes.max(initial=0)), CHUNK_BYTES), CHUNK_BYTES, dtype=np.int64)[:, None]
     step = starts.astype(np.uint64)
     inside = np.where(starts < sizes, CHUNK_BYTES, -1)

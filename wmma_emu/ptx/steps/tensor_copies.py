@@ -29,7 +29,7 @@ from wmma_emu.ptx.steps.collectives import note
 from wmma_emu.ptx.steps.issuers import Issuers, issuers_of
 from wmma_emu.ptx.steps.lane_operand_rules import require_source
 from wmma_emu.ptx.steps.lane_operations import Active, Step
-from wmma_emu.ptx.tensor_maps.boxes import box_bytes, chunks_of, swizzled
+from wmma_emu.ptx.tensor_maps.boxes import box_bytes, chunks_of, spatial_dimensions, swizzled
 from wmma_emu.ptx.tensor_maps.encoding import MAP_BYTES, TensorMapFields
 from wmma_emu.ptx.tensor_maps.fills import fill_word, rounded
 from wmma_emu.ptx.threads import Array
@@ -198,8 +198,6 @@ def _mismatch(fields: TensorMapFields, tensor: _TensorOperand) -> str:
         return f"it has {fields.rank} dimensions, the instruction {tensor.rank}"
     if (fields.window is not None) != tensor.is_im2col:
         return f"it is {'an im2col' if fields.window else 'a tiled'} map, the instruction of the other mode"
-    if fields.interleave:
-        return "its interleaved layout is not modelled"
     return ""
 
 
@@ -226,7 +224,7 @@ def _faults(boxes: _Boxes, where: NDArray[np.int64], *, is_store: bool) -> Itera
     fields, coordinates = boxes.fields, boxes.coordinates
     off: NDArray[np.bool_] = where % _BOX_ALIGNMENT != 0
     yield "misaligned", off, f"the box in shared memory does not start at a multiple of {_BOX_ALIGNMENT} bytes"
-    each = CHUNK_BYTES // fields.element.bytes
+    each = 1 if fields.interleave else CHUNK_BYTES // fields.element.bytes
     off = coordinates[0] % each != 0
     yield (
         "illegal operand", off,
@@ -238,7 +236,8 @@ def _faults(boxes: _Boxes, where: NDArray[np.int64], *, is_store: bool) -> Itera
         yield "illegal operand", off, "a coordinate of a store is negative"
     if fields.window is not None:
         low = np.array(fields.window.lower)[:, None]
-        high = np.array(fields.dims[1:-1])[:, None] - 1 + np.array(fields.window.upper)[:, None]
-        pixel = coordinates[1:-1]
+        spatial = spatial_dimensions(fields)
+        high = np.array(fields.dims[spatial])[:, None] - 1 + np.array(fields.window.upper)[:, None]
+        pixel = coordinates[spatial]
         off = np.asarray(((pixel < low) | (pixel > high)).any(axis=0))
         yield "illegal operand", off, "the first pixel is outside of the window of the im2col map"

@@ -21,6 +21,7 @@ FILLS = ("zero", "nan")
 """The values of fields, in the order of their numbers."""
 
 _WORDS = MAP_BYTES // 4
+_SLICE = 16
 _REPEATS = (16, 256, 512, 1024)
 """The bytes after which each swizzle repeats, a field without a known function."""
 
@@ -75,6 +76,11 @@ class TensorMapFields:
         return len(self.dims)
 
     @property
+    def slice_bytes(self) -> int:
+        """The bytes of a slice of channels in an interleaved layout; 0 without interleaving."""
+        return _SLICE * self.interleave
+
+    @property
     def encoded_bytes(self) -> int:
         """The bytes of a box as the driver writes them into the map: with quotients that are rounded down."""
         if self.window is not None:
@@ -107,7 +113,7 @@ class TensorMapFields:
             words[13] |= (self.window.channels - 1) << 24
             words[14] = self._corners(self.window)
             words[15] = self.window.pixels - 1
-        words[16] = self.encoded_bytes & ~0xF
+        words[16] = self.encoded_bytes
         words[18] = _REPEATS[self.swizzle]
         return b"".join(x.to_bytes(4, "little") for x in words)
 

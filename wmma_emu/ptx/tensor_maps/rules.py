@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
 """The rules that a tensor map obeys: those of ``cuTensorMapEncodeTiled`` and ``cuTensorMapEncodeIm2col``.
 
-The source is the CUDA driver API 13.0, tensor map object access. The limit of the box's bytes is measured: of 20,000
-random maps, an H200 (driver 580.159.04, 2026-11-23) refused those with more than 233,472 bytes.
+The source is the CUDA driver API 13.0, tensor map object access, and where it is silent or the driver does otherwise,
+the driver: of 200,000 random maps, an H200 (driver 580.159.04, 2026-11-28) refused exactly those that break a rule here
+(``tests/ptx/tensor_maps``). So the limit of the bytes is measured, the arithmetic of 32 bits in the check for an empty
+window, and that the interleaved layout 32B is accepted with every swizzle, although the document demands 32B.
 """
 
 from collections.abc import Iterator
@@ -68,12 +70,7 @@ def _of_box(fields: TensorMapFields) -> Iterator[str]:
     for size in fields.box:
         if not 1 <= size <= _LARGEST_BOX:
             yield f"the box has {size} elements in a dimension; it needs 1 to {_LARGEST_BOX}"
-    row = fields.box[0] * fields.element.bytes
-    if not fields.interleave and row % _UNIT:
-        yield f"a row of the box has {row} bytes; it needs a multiple of {_UNIT}"
-    yield from _of_row(fields, row)
-    if fields.encoded_bytes > _LARGEST_BYTES:
-        yield f"the box has {fields.encoded_bytes} bytes; the most are {_LARGEST_BYTES}"
+    yield from _of_row(fields, fields.box[0] * fields.element.bytes)
 
 
 def _of_window(fields: TensorMapFields, window: Window) -> Iterator[str]:
@@ -85,27 +82,33 @@ def _of_window(fields: TensorMapFields, window: Window) -> Iterator[str]:
         for x in corner:
             if not low <= x <= high:
                 yield f"the {name} corner has the offset {x}; with {fields.rank} dimensions it must be {low} to {high}"
-    for i, (lower, upper) in enumerate(zip(window.lower, window.upper, strict=False), 1):
-        if fields.dims[i] - 1 + upper < lower:
-            yield f"the window is empty: from {lower} to {fields.dims[i] - 1 + upper} in a dimension"
+    first = 0 if fields.interleave else 1  # the driver compares these dimensions, whatever the layout's are
+    for dim, lower, upper in zip(fields.dims[first:], window.lower, window.upper, strict=False):
+        end = _signed(dim + upper)
+        if end <= lower:
+            yield f"the window is empty: from {lower} to {end - 1} in a dimension"
     if not 1 <= window.channels <= _MOST_CHANNELS:
         yield f"a copy has {window.channels} channels; it needs 1 to {_MOST_CHANNELS}"
     if not 1 <= window.pixels <= _MOST_PIXELS:
         yield f"a copy has {window.pixels} pixels; it needs 1 to {_MOST_PIXELS}"
-    row = window.channels * fields.element.bytes
-    if not fields.interleave and row % _UNIT:
-        yield f"the channels of a copy have {row} bytes; they need a multiple of {_UNIT}"
-    yield from _of_row(fields, row)
+    yield from _of_row(fields, window.channels * fields.element.bytes)
+
+
+def _signed(value: int) -> int:
+    """Return 32 bits as a signed number, as the driver computes."""
+    return (value + (1 << 31)) % (1 << 32) - (1 << 31)
 
 
 def _of_row(fields: TensorMapFields, row: int) -> Iterator[str]:
+    if row % _UNIT:
+        yield f"a row of the box has {row} bytes; it needs a multiple of {_UNIT}"
+    if fields.encoded_bytes > _LARGEST_BYTES:
+        yield f"the box has {fields.encoded_bytes} bytes; the most are {_LARGEST_BYTES}"
     span = _UNIT << fields.swizzle
     if fields.swizzle and not fields.interleave and row > span:
         yield f"a row of {row} bytes does not fit the swizzle {SWIZZLES[fields.swizzle]}, which needs at most {span}"
 
 
 def _of_layout(fields: TensorMapFields) -> Iterator[str]:
-    if INTERLEAVES[fields.interleave] == "32B" and SWIZZLES[fields.swizzle] != "32B":
-        yield "the interleaved layout 32B needs the swizzle 32B"
     if FILLS[fields.fill] == "nan" and not fields.element.is_float:
         yield f"the fill nan needs a floating-point type, not {fields.element.name}"

@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: MIT
+"""Compare random loads by tensor maps with a GPU: all that they leave in shared memory, and whether the phase ends.
+
+    python -m tools.record_tensor_copies record 1500 OUT.npz    # on a machine with a GPU and the package
+    python -m tools.record_tensor_copies compare OUT.npz        # anywhere
+    python -m tools.record_tensor_copies digest OUT.npz ROWS.txt
+
+The barrier expects the bytes that the package counts, so that the phase ends only if the GPU moves as many. A copy that
+stops the kernel ends its process; the next process goes on after it.
+"""
+
+import ctypes
+import hashlib
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from ctypes import byref, c_int32, c_uint16, c_uint32, c_uint64, c_void_p
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tests.ptx.tensor_maps.copy_kernels import DUMPED, FIRST, load_kernel
+from tools.cuda_driver import CudaError, Device, driver_version
+from tools.drawn_tensor_maps import TENSOR_BYTES, DrawnCopy, drawn_copy
+from tools.record_tensor_maps import Encoder
+from wmma_emu.errors import WmmaEmuError
+from wmma_emu.ptx import Module, Struct
+from wmma_emu.ptx.tensor_maps.boxes import box_bytes
+from wmma_emu.ptx.tensor_maps.encoding import MAP_BYTES
+
+WAITS = 40
+_HEAD = 64
+_DONE = slice(24, 28)
+_WORKERS = 16
+_EACH = 25
+_SHOWN = 25
+
+
+def source() -> NDArray[np.uint8]:
+    """Return the tensor's bytes."""
+    words = np.arange(TENSOR_BYTES // 4, dtype=np.uint32) * np.uint32(2654435761)
+    return (words ^ words >> np.uint32(15)).view(np.uint8)
+
+
+def kernel_of(drawn: DrawnCopy) -> str:
+    """Return the PTX of the kernel that makes the copy."""
+    return load_kernel(drawn.map.rank, "tile" if drawn.map.window is None else "im2col", WAITS)
+
+
+def integers_of(drawn: DrawnCopy) -> tuple[int, ...]:
+    """Return the integers that the kernel takes: the bytes, the offset, five coordinates and three offsets."""
+    return (
+        box_bytes(drawn.map), drawn.destination, *(*drawn.coordinates, 0, 0, 0, 0)[:5], *(*drawn.offsets, 0, 0, 0)[:3],
+    )  # fmt: skip
+
+
+def launched(device: Device, encoder: Encoder, drawn: DrawnCopy) -> NDArray[np.uint8]:
+    """Launch a copy on the GPU: what the kernel writes."""
+    tensor, out = device._upload(source()), device._upload(np.zeros(_HEAD + DUMPED, np.uint8))
+    status, given = encoder.encode(drawn.map.at(tensor))
+    if status:
+        raise CudaError(f"the encoder returned {status}")
+    memory = ctypes.create_string_buffer(MAP_BYTES + 64)
+    start = -ctypes.addressof(memory) % 64
+    memory[start : start + MAP_BYTES] = given  # type: ignore[call-overload]
+    kinds = (c_uint32, c_uint32, *(c_int32,) * 5, *(c_uint16,) * 3)
+    values: list[Any] = [c_uint64(out), *(k(x) for k, x in zip(kinds, integers_of(drawn), strict=True))]
+    places = [ctypes.addressof(memory) + start, *(ctypes.addressof(x) for x in values)]
+    function = _function(device, kernel_of(drawn))
+    pointers = (c_void_p * len(places))(*places)
+    device._call("cuLaunchKernel", function, 1, 1, 1, 32, 1, 1, FIRST + DUMPED, None, pointers, None)
+    device._call("cuCtxSynchronize")
+    found = np.empty(_HEAD + DUMPED, np.uint8)
+    device._call("cuMemcpyDtoH_v2", found.ctypes.data, out, found.nbytes)
+    for place in (tensor, out):
+        device._call("cuMemFree_v2", place)
+    return found
+
+
+@cache
+def _function(device: Device, text: str) -> Any:
+    module, function = c_void_p(), c_void_p()
+    device._call("cuModuleLoadData", byref(module), text.encode())
+    device._call("cuModuleGetFunction", byref(function), module, b"k")
+    return function
+
+
+FAULTS = ("illegal operand", "misaligned")
+"""The kinds of findings that stop a kernel on the chip."""
+
+
+def emulated(seed: int) -> tuple[NDArray[np.uint8], str]:
+    """Launch a copy here: what the kernel writes, and what would stop it on the chip."""
+    drawn = drawn_copy(seed)
+    out = np.zeros(_HEAD + DUMPED, np.uint8)
+    given = Struct(drawn.map.encode(), pointers={0: source()})
+    report = _module(kernel_of(drawn))["k"][1, 32, FIRST + DUMPED](given, out, *integers_of(drawn), findings="report")
+    return out, next((str(x) for x in report.findings if x.kind in FAULTS), "")
+
+
+@cache
+def _module(text: str) -> Module:
+    return Module(text, "sm_90a")
+
+
+def what_is_compared(found: NDArray[np.uint8]) -> bytes:
+    """Return whether the phase ended, and the shared memory."""
+    return found[_DONE].tobytes() + found[_HEAD:].tobytes()
+
+
+def record_range(first: int, last: int) -> None:
+    """Record the copies of some seeds in this process, and print a line for each."""
+    device, encoder = Device(), Encoder()
+    for seed in range(first, last):
+        try:
+            found = what_is_compared(launched(device, encoder, drawn_copy(seed)))
+        except CudaError as error:
+            print(f"{seed} ! {error}", flush=True)
+            return
+        print(f"{seed} = {found.hex()}", flush=True)
+
+
+def record(count: int, out: Path) -> None:
+    """Record copies in many processes, and compare them at once."""
+
+    def task(first: int) -> list[str]:
+        lines: list[str] = []
+        last = min(first + _EACH, count)
+        while first < last:
+            command = [sys.executable, "-m", "tools.record_tensor_copies", "range", str(first), str(last)]
+            done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+            found = done.stdout.splitlines()
+            lines += found or [f"{first} ! {done.stderr.strip().splitlines()[-1]}"]
+            first = int(lines[-1].split()[0]) + 1
+        return lines
+
+    with ThreadPoolExecutor(_WORKERS) as pool:
+        lines = [x for found in pool.map(task, range(0, count, _EACH)) for x in found]
+    faults = [x.split(" ! ", 1)[1] if " ! " in x else "" for x in lines]
+    data = [np.frombuffer(bytes.fromhex("" if " ! " in x else x.split(" = ")[1]), np.uint8) for x in lines]
+    full = np.stack([x if x.size else np.zeros(4 + DUMPED, np.uint8) for x in data])
+    np.savez_compressed(out, faults=np.array(faults), data=full, driver=driver_version())
+
+
+def compare(recorded: Path) -> int:
+    """Print each copy that differs, and return how many do."""
+    with np.load(recorded) as file:
+        faults, data, driver = file["faults"], file["data"], str(file["driver"])
+    wrong = 0
+    for seed, (fault, theirs) in enumerate(zip(faults, data, strict=True)):
+        difference = _difference(seed, str(fault), theirs)
+        if difference:
+            wrong += 1
+            if wrong <= _SHOWN:
+                print(f"{seed}: {drawn_copy(seed)}\n  {difference}", flush=True)
+    print(f"{len(data):,} copies, {int((faults != '').sum())} of them faults; {wrong} differ; driver {driver}")
+    return wrong
+
+
+def _difference(seed: int, fault: str, theirs: NDArray[np.uint8]) -> str:
+    try:
+        out, stopped = emulated(seed)
+    except WmmaEmuError as error:
+        return f"refused: {str(error).splitlines()[0]}"
+    if fault or stopped:
+        return "" if fault and stopped else f"here: {stopped or 'no fault'}; the GPU: {fault or 'no fault'}"
+    ours = np.frombuffer(what_is_compared(out), np.uint8)
+    places = np.flatnonzero(ours[4:] != theirs[4:])
+    if ours[0] == theirs[0] and not len(places):
+        return ""
+    return f"ended: {ours[0]}, {theirs[0]}; {len(places)} bytes differ, from {places[:1]} to {places[-1:]}"
+
+
+def digest_of(fault: str, found: bytes) -> str:
+    """Return the hash of a copy, or "fault"."""
+    return "fault" if fault else hashlib.sha256(found).hexdigest()[:16]
+
+
+def main() -> int:
+    match sys.argv[1:]:
+        case ["record", count, out]:
+            record(int(count), Path(out))
+        case ["range", first, last]:
+            record_range(int(first), int(last))
+        case ["compare", recorded]:
+            return min(compare(Path(recorded)), 1)
+        case ["digest", recorded, rows]:
+            with np.load(recorded) as file:
+                pairs = zip(file["faults"], file["data"], strict=True)
+                Path(rows).write_text("\n".join(digest_of(str(f), x.tobytes()) for f, x in pairs) + "\n")
+        case _:
+            print(__doc__)
+            return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
