@@ -6,14 +6,16 @@ import shutil
 import stat
 import subprocess
 import time
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 from tools.hopper_programs.programs import PROGRAMS, Program
 from tools.launch_recorder.building import build_recorder, toolkit
 
-__all__ = ["Checkouts", "build_all", "ptx_of"]
+__all__ = ["Checkouts", "build_all", "build_each", "compiled", "prepare", "ptx_of"]
 
 _RECORD = Path(__file__).with_name("record.sh")
 _SECONDS = 600
@@ -47,7 +49,18 @@ def build_all(
     int
         The number of programs that do not compile.
     """
-    cuda = toolkit(nvcc)
+    prepare(work, out, toolkit(nvcc))
+    tasks = {x.name: (ptx_of(work, x), partial(_build, x, checkouts, work, out, nvcc)) for x in programs}
+    _gtest(checkouts, work)
+    failures = build_each(tasks, out, jobs)
+    built = [x for x in PROGRAMS if (out / "bin" / x.name).exists()]
+    lines = ("\t".join([x.name, x.only or ".", str(x.each), x.arguments]) for x in built)
+    (out / "programs.tsv").write_text("".join(f"{x}\n" for x in lines))
+    return failures
+
+
+def prepare(work: Path, out: Path, cuda: Path) -> None:
+    """Put the recorder, the CUDA runtime and the script into ``out``, and a library for the linker into ``work``."""
     for folder in (work, out / "bin", out / "lib"):
         folder.mkdir(parents=True, exist_ok=True)
     build_recorder(out / "lib" / "liblaunch_recorder.so", cuda)
@@ -55,22 +68,29 @@ def build_all(
     copied = shutil.copy(_RECORD, out / "record.sh")
     copied.chmod(copied.stat().st_mode | stat.S_IXUSR)
     _stub_driver(work, cuda)
-    _gtest(checkouts, work)
 
-    def build_one(program: Program) -> bool:
-        if not ((out / "bin" / program.name).exists() and ptx_of(work, program).exists()):
-            started = time.perf_counter()
-            try:
-                _build(program, checkouts, work, out, nvcc)
-            except OSError as error:
-                print(f"{program.name}: {error}", flush=True)
-                return False
-            print(f"{program.name}: built in {time.perf_counter() - started:.0f} s", flush=True)
-        _write_list(out)
+
+def build_each(tasks: Mapping[str, tuple[Path, Callable[[], None]]], out: Path, jobs: int = 1) -> int:
+    """Call the function of each program that is not in ``out`` yet, and return how many do not compile.
+
+    ``tasks`` has for each name the PTX that is kept, and the function; ``jobs`` of them run at a time.
+    """
+
+    def is_built(name: str) -> bool:
+        ptx, build = tasks[name]
+        if (out / "bin" / name).exists() and ptx.exists():
+            return True
+        started = time.perf_counter()
+        try:
+            build()
+        except OSError as error:
+            print(f"{name}: {error}", flush=True)
+            return False
+        print(f"{name}: built in {time.perf_counter() - started:.0f} s", flush=True)
         return True
 
     with ThreadPoolExecutor(jobs) as pool:
-        return sum(not x for x in pool.map(build_one, programs))
+        return sum(not x for x in pool.map(is_built, tasks))
 
 
 def _runtime(cuda: Path) -> Path:
@@ -79,13 +99,6 @@ def _runtime(cuda: Path) -> Path:
     if not found:
         raise OSError(f"{cuda} has no libcudart.so.13 in lib64 or lib: the programs need CUDA 13")
     return found[0]
-
-
-def _write_list(out: Path) -> None:
-    """Write what `record.sh` reads: name, names of kernels, launches of each, arguments."""
-    built = [x for x in PROGRAMS if (out / "bin" / x.name).exists()]
-    lines = ("\t".join([x.name, x.only or ".", str(x.each), x.arguments]) for x in built)
-    (out / "programs.tsv").write_text("".join(f"{x}\n" for x in lines))
 
 
 def _build(program: Program, checkouts: Checkouts, work: Path, out: Path, nvcc: str) -> None:
@@ -104,7 +117,7 @@ def _build(program: Program, checkouts: Checkouts, work: Path, out: Path, nvcc: 
     command = [nvcc, "-std=c++17", "--expt-relaxed-constexpr", "-gencode", _ARCH, "-cudart", "shared", "-w"]
     command += ["-Xcompiler", "-O1", "-Xlinker", "-s", "-keep", "-keep-dir", str(folder)]
     command += [*(f"-I{x}" for x in included), *files, f"-L{work}", "-lcuda", "-o", str(out / "bin" / program.name)]
-    _run(command)
+    compiled(command)
     for left in folder.iterdir():
         if left.suffix not in (".cu", ".ptx"):
             left.unlink()
@@ -122,7 +135,7 @@ def _gtest(checkouts: Checkouts, work: Path) -> Path:
     target, root = work / "gtest.o", checkouts.googletest / "googletest"
     if not target.exists():
         command = ["g++", "-O1", "-c", f"-I{root}", f"-I{root / 'include'}", str(root / "src/gtest-all.cc")]
-        _run([*command, "-o", str(target)])
+        compiled([*command, "-o", str(target)])
     return target
 
 
@@ -132,10 +145,17 @@ def _stub_driver(work: Path, cuda: Path) -> None:
     names = sorted({x[1] or x[2] for x in _DRIVER_NAME.finditer(header)})
     (work / "driver.c").write_text("".join(f"void {x}(void) {{}}\n" for x in names))
     command = ["gcc", "-shared", "-fPIC", "-Wl,-soname,libcuda.so.1", str(work / "driver.c"), "-o"]
-    _run([*command, str(work / "libcuda.so")])
+    compiled([*command, str(work / "libcuda.so")])
 
 
-def _run(command: list[str]) -> None:
+def compiled(command: list[str]) -> None:
+    """Run a compiler.
+
+    Raises
+    ------
+    OSError
+        With its messages, if it fails.
+    """
     done = subprocess.run(["timeout", str(_SECONDS), *command], capture_output=True, text=True)
     if done.returncode == _STOPPED:
         raise OSError(f"the compiler took more than {_SECONDS} s")

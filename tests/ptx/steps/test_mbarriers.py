@@ -146,7 +146,8 @@ def test_illegal_operands_are_found():
     made.do("mbarrier.init.shared.b64", "[128]", 0, active=one, line=6)
     made.do("mbarrier.inval.shared.b64", "[0]", active=one, line=7)
     made.do("mbarrier.arrive.shared.b64", "rd0", "[0]", active=one, line=8)
-    assert made.kinds() == [("illegal operand", line) for line in (3, 4, 5, 6, 8)]
+    missing, over = "mbarrier not initialised", "over-arrival"
+    assert made.kinds() == [(missing, 3), (over, 4), (over, 5), ("illegal operand", 6), (missing, 8)]
     assert all(f.thread == (36, 0, 0) for f in made.chunk.found)
     assert "no mbarrier.init" in made.chunk.found[0].message
 
@@ -154,3 +155,13 @@ def test_illegal_operands_are_found():
 def test_an_unknown_action_is_refused():
     with pytest.raises(UnsupportedInstructionError, match=r"line 1: mbarrier.poke.*mbarrier.init"):
         stepper(1).build("mbarrier.poke.b64", "[0]")
+
+
+@pytest.mark.parametrize("counts, kinds", [([8] * 32, []), ([8] * 31 + [9], ["lanes store to one place"])])
+def test_lanes_that_initialise_one_barrier_agree_on_its_count(counts, kinds):
+    made = Stepper(SingleWave(shared_bytes=4096))
+    first = np.zeros(made.state.shape, bool)
+    first[:, 0] = True
+    made.set("r1", np.broadcast_to(np.array(counts, np.uint32), made.state.shape).copy())
+    made.do("mbarrier.init.shared::cta.b64", "[0]", "r1", active=first)
+    assert [x for x, _ in made.kinds()] == kinds

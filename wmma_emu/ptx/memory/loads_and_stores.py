@@ -32,8 +32,11 @@ class LoadsAndStores(AddressSpaces):
     """Loads and stores of all address spaces of some blocks.
 
     Accesses take and return the values of many threads at once; values that are equal in all threads stay narrow. An
-    access that is out of bounds or misaligned is skipped, with a finding; loads then return 0.
+    access that is out of bounds or misaligned is skipped, with a finding; loads then return 0. ``chip`` is the name of
+    the chip, on which the bits of mbarriers depend.
     """
+
+    chip = "sm_90"
 
     def load(
         self, instruction: PtxInstruction, space: str, addresses: Array, bytes_each: int, count: int, active: Active, *,

@@ -4,7 +4,7 @@
 from typing import Protocol
 
 from wmma_emu.errors import printable
-from wmma_emu.ptx.findings import Detail, Extent, MemoryLocation, Message, Name, Place, Value, Word
+from wmma_emu.ptx.findings import Detail, Extent, InSource, MemoryLocation, Message, Name, Place, Table, Value, Word
 from wmma_emu.ptx.reports.frames import line_text, own_frames
 
 _FEW_BYTES = 8
@@ -74,6 +74,11 @@ def _word(part: Word, names: Names, file: str) -> str:
             return f", which has {count} element{'s' * (count != 1)}" if count else str(part)
         case Detail():
             return ""
+        case InSource():
+            return part.text
+        case Table():
+            rows = "; ".join("".join(_word(x, names, file) for x in row) for row in part.rows)
+            return f"; mbarriers: {rows}" if rows else ""
         case Value() if len(part.bits) > _FEW_BYTES:
             return ""
     return str(part)

@@ -95,7 +95,7 @@ def _load(instruction: PtxInstruction, operands: list[Operand | None], mask: Ope
             load_chunks(state, instruction, chunks, accesses)
             amounts = np.zeros(state.shape, np.int64)
             amounts[chunks.issuers.blocks, chunks.issuers.warps, chunks.issuers.lanes] = sizes
-            complete(state, accesses, accesses.of(amounts, state.shape))
+            complete(state, instruction, accesses, accesses.of(amounts, state.shape))
 
     return step
 

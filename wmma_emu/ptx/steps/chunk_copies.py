@@ -15,7 +15,7 @@ from wmma_emu.ptx.memory.masks import fit
 from wmma_emu.ptx.program.program import Operand, PtxInstruction
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.atomic_table import operation_of
-from wmma_emu.ptx.steps.barrier_accesses import BarrierAccesses
+from wmma_emu.ptx.steps.barrier_accesses import BarrierAccesses, report_faults
 from wmma_emu.ptx.steps.collectives import note
 from wmma_emu.ptx.steps.issuers import Issuers
 from wmma_emu.ptx.threads import Active, Array
@@ -110,11 +110,14 @@ def _global_words(
     return words, undefined
 
 
-def complete(state: State, accesses: BarrierAccesses, amounts: NDArray[np.int64]) -> None:
+def complete(
+    state: State, instruction: PtxInstruction, accesses: BarrierAccesses, amounts: NDArray[np.int64]
+) -> None:  # fmt: skip
     """Complete transactions of mbarriers, which release the copied bytes to the threads that observe the phase."""
     barriers = state.memory.mbarriers
     barriers.release(accesses.positions, accesses.at, state.live, relaxed=False)
-    barriers.deliver(accesses.positions, amounts)
+    faults = barriers.deliver(instruction, accesses.positions, accesses.at, amounts)
+    report_faults(state, instruction, accesses, faults)
 
 
 def require_own_block(state: State, instruction: PtxInstruction, mask: Operand | None, active: Active) -> None:

@@ -75,7 +75,7 @@ def tensor_load(instruction: PtxInstruction, operands: list[Operand | None], mas
             chunks = _chunks(state, instruction, boxes, target, is_store=False)
             accesses = barrier_accesses(state, instruction, barrier, chunks.issuers.mask(), write=False)
             load_chunks(state, instruction, chunks, accesses, fill_word(fields), partial(rounded, fields=fields))
-            complete(state, accesses, np.full(len(accesses.positions), box_bytes(fields), np.int64))
+            complete(state, instruction, accesses, np.full(len(accesses.positions), box_bytes(fields), np.int64))
 
     return step
 
