@@ -180,11 +180,15 @@ CUresult cuMemcpyHtoD(CUdeviceptr to, const void *from, size_t n) { memcpy((void
 PROGRAM = r"""
 #include <cuda_runtime_api.h>
 #include <cstdio>
+struct Global { void *x = nullptr; ~Global() { cudaFree(x); } } global;
 int main() {
     unsigned *x, *other;
     cudaMalloc((void **)&other, 64);
     cudaMalloc((void **)&x, 36 * 4);
     cudaFree(other);
+    cudaMalloc(&global.x, 4);
+    cudaFree(global.x);
+    global.x = nullptr;
     for (unsigned i = 0; i < 32; i++) x[4 + i] = i;
     struct { long n; void *x; long m; } given = {1, x + 4, 2};
     cudaLaunchAttribute attribute;

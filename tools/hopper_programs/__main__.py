@@ -31,6 +31,7 @@ def main(argv: list[str] | None = None) -> int:
     build.add_argument("--googletest", type=Path, required=True, help="a checkout of google/googletest")
     build.add_argument("--headers", type=Path, action="append", default=[], help="a folder with curand_kernel.h")
     build.add_argument("--nvcc", default="nvcc")
+    build.add_argument("--jobs", type=int, default=1, help="compilers at a time (default: %(default)s)")
     unpacked.add_argument("recorded", type=Path, help="the folder with hopper.tar.xz.00 and so on")
     unpacked.add_argument("bundles", type=Path, help="where bundles and recordings are written")
     compare = actions.add_parser("compare")
@@ -48,7 +49,7 @@ def main(argv: list[str] | None = None) -> int:
     chosen = tuple(x for x in PROGRAMS if given.only in x.name)
     if given.action == "build":
         checkouts = Checkouts(given.cutlass, given.googletest, tuple(given.headers))
-        return min(1, build_all(chosen, checkouts, given.work, given.out, given.nvcc))
+        return min(1, build_all(chosen, checkouts, given.work, given.out, given.nvcc, given.jobs))
     return print_table(chosen, given.bundles, {"asynchrony": given.asynchrony} if given.asynchrony else {})
 
 

@@ -7,6 +7,7 @@ import stat
 import subprocess
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -18,6 +19,7 @@ __all__ = ["Checkouts", "build_all", "build_each", "compiled", "prepare", "ptx_o
 
 _RECORD = Path(__file__).with_name("record.sh")
 _SECONDS = 600
+_STOPPED = 124
 _ARCH = "arch=compute_90a,code=sm_90a"
 _DRIVER_NAME = re.compile(r"CUDAAPI\s+(cu[A-Z]\w+)\s*\(|#define\s+cu\w+\s+(cu[A-Z]\w+)")
 
@@ -35,8 +37,10 @@ def ptx_of(work: Path, program: Program) -> Path:
     return work / program.name / f"{program.name}.ptx"
 
 
-def build_all(programs: tuple[Program, ...], checkouts: Checkouts, work: Path, out: Path, nvcc: str) -> int:
-    """Compile programs one after another, and put what the GPU's machine needs into ``out``.
+def build_all(
+    programs: tuple[Program, ...], checkouts: Checkouts, work: Path, out: Path, nvcc: str, jobs: int = 1
+) -> int:  # fmt: skip
+    """Compile programs, ``jobs`` at a time, and put what the GPU's machine needs into ``out``.
 
     A program that is already in ``out`` is not compiled again. What does not compile is named, and left out.
 
@@ -47,7 +51,8 @@ def build_all(programs: tuple[Program, ...], checkouts: Checkouts, work: Path, o
     """
     prepare(work, out, toolkit(nvcc))
     tasks = {x.name: (ptx_of(work, x), partial(_build, x, checkouts, work, out, nvcc)) for x in programs}
-    failures = build_each(tasks, out)
+    _gtest(checkouts, work)
+    failures = build_each(tasks, out, jobs)
     built = [x for x in PROGRAMS if (out / "bin" / x.name).exists()]
     lines = ("\t".join([x.name, x.only or ".", str(x.each), x.arguments]) for x in built)
     (out / "programs.tsv").write_text("".join(f"{x}\n" for x in lines))
@@ -59,32 +64,41 @@ def prepare(work: Path, out: Path, cuda: Path) -> None:
     for folder in (work, out / "bin", out / "lib"):
         folder.mkdir(parents=True, exist_ok=True)
     build_recorder(out / "lib" / "liblaunch_recorder.so", cuda)
-    shutil.copy(cuda / "lib" / "libcudart.so.13", out / "lib")
+    shutil.copy(_runtime(cuda), out / "lib" / "libcudart.so.13")
     copied = shutil.copy(_RECORD, out / "record.sh")
     copied.chmod(copied.stat().st_mode | stat.S_IXUSR)
     _stub_driver(work, cuda)
 
 
-def build_each(tasks: Mapping[str, tuple[Path, Callable[[], None]]], out: Path) -> int:
+def build_each(tasks: Mapping[str, tuple[Path, Callable[[], None]]], out: Path, jobs: int = 1) -> int:
     """Call the function of each program that is not in ``out`` yet, and return how many do not compile.
 
-    ``tasks`` has for each name the PTX that is kept, and the function.
+    ``tasks`` has for each name the PTX that is kept, and the function; ``jobs`` of them run at a time.
     """
-    failures = 0
-    for name, (ptx, build) in tasks.items():
+
+    def is_built(name: str) -> bool:
+        ptx, build = tasks[name]
         if (out / "bin" / name).exists() and ptx.exists():
-            continue
+            return True
         started = time.perf_counter()
         try:
             build()
-            print(f"{name}: built in {time.perf_counter() - started:.0f} s", flush=True)
         except OSError as error:
-            failures += 1
             print(f"{name}: {error}", flush=True)
-        except subprocess.TimeoutExpired:
-            failures += 1
-            print(f"{name}: the compiler took more than {_SECONDS} s", flush=True)
-    return failures
+            return False
+        print(f"{name}: built in {time.perf_counter() - started:.0f} s", flush=True)
+        return True
+
+    with ThreadPoolExecutor(jobs) as pool:
+        return sum(not x for x in pool.map(is_built, tasks))
+
+
+def _runtime(cuda: Path) -> Path:
+    folders = ("lib64", "lib", "targets/x86_64-linux/lib")
+    found = [x for folder in folders for x in (cuda / folder).glob("libcudart.so.13")]
+    if not found:
+        raise OSError(f"{cuda} has no libcudart.so.13 in lib64 or lib: the programs need CUDA 13")
+    return found[0]
 
 
 def _build(program: Program, checkouts: Checkouts, work: Path, out: Path, nvcc: str) -> None:
@@ -142,6 +156,8 @@ def compiled(command: list[str]) -> None:
     OSError
         With its messages, if it fails.
     """
-    done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS)
+    done = subprocess.run(["timeout", str(_SECONDS), *command], capture_output=True, text=True)
+    if done.returncode == _STOPPED:
+        raise OSError(f"the compiler took more than {_SECONDS} s")
     if done.returncode:
         raise OSError(f"does not compile: {(done.stderr or done.stdout).strip()[-2000:]}")

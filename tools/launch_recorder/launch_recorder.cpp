@@ -86,9 +86,10 @@ const char *setting(const char *name, const char *otherwise) {
 }
 
 // The function that the program would have called. A library of the program comes first, then the driver itself.
+// The map is never destroyed, because destructors of the program's globals may free memory at the very end.
 template <class Function>
 Function *original(const char *name) {
-  static std::map<std::string, void *> found;
+  static auto &found = *new std::map<std::string, void *>;
   void *&place = found[name];
   if (!place) place = dlsym(RTLD_NEXT, name);
   if (!place) {
