@@ -15,11 +15,11 @@ import numpy as np
 from wmma_emu.errors import KernelFindingsError, KernelFindingsWarning, LaunchLimitError, WmmaEmuError
 from wmma_emu.instructions import Arch
 from wmma_emu.instructions.launches import Dim3
-from wmma_emu.kernels.barriers import Waiting
+from wmma_emu.kernels.barriers import AnyWaiting, Waiting, WaitingForPhase
 from wmma_emu.kernels.memory_of_kernels import Memory
 from wmma_emu.kernels.replay import Replay
 from wmma_emu.kernels.sites import frames_of_error, text_of
-from wmma_emu.kernels.trace import Meeting, Owner, Trace
+from wmma_emu.kernels.trace import MappedTensor, Meeting, Owner, Trace
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.findings import CHECKS, MemoryLocation, Sighting
 from wmma_emu.ptx.launch.actions import Actions
@@ -27,6 +27,7 @@ from wmma_emu.ptx.launch.memory_of_arrays import raw
 from wmma_emu.ptx.launch.report import Report, summary_of
 from wmma_emu.ptx.launch.silenced_lines import apply_launch_silences
 from wmma_emu.ptx.launch.silences import silenced_findings
+from wmma_emu.ptx.launch.tensor_map import TensorMap
 from wmma_emu.ptx.program.program import PtxInstruction
 from wmma_emu.ptx.reports.causes import Cause
 from wmma_emu.ptx.reports.frames import QuotedLine
@@ -57,8 +58,11 @@ class CheckedLaunch:
         self, name: str, arch: Arch, grid: Dim3, block: Dim3, arguments: Mapping[str, Any], options: Any
     ) -> None:
         self._name, self._arch, self._grid, self._block, self._options = name, arch, grid, block, options
-        self.trace = Trace([x for label, value in arguments.items() for x in _owners(label, value)])
-        self._replay = Replay(self.trace, name, grid, block, frozenset(options.checks))
+        self.trace = Trace(
+            [x for label, value in arguments.items() for x in _owners(label, value)],
+            [x for label, value in arguments.items() for x in _maps(label, value)],
+        )
+        self._replay = Replay(self.trace, name, arch, grid, block, frozenset(options.checks))
         self._reported: list[_ReportedFinding] = []
         self._not_checked = [x for x in CHECKS if x not in options.checks]
         self._begun = time.perf_counter()
@@ -87,9 +91,14 @@ class CheckedLaunch:
         finally:
             watching.watcher = before
 
-    def meet(self, waiting: Sequence[Waiting], meetings: Sequence[Meeting]) -> None:
-        """Record the warps that barriers released; report a barrier of all threads reached at several lines."""
-        self.trace.meet(meetings)
+    def meet(
+        self, waiting: Sequence[Waiting], meetings: Sequence[Meeting], for_phases: Sequence[WaitingForPhase] = ()
+    ) -> None:
+        """Record the warps that barriers released, and those that phases of mbarriers released.
+
+        A barrier of all threads that is reached at several lines is reported.
+        """
+        self.trace.meet(meetings, [(x.warp, x.barrier.machine_call) for x in for_phases])
         for meeting in meetings:
             here = [x for x in waiting if x.warp in meeting.warps]
             if meeting.is_of_all and len({x.frames for x in here}) > 1:
@@ -108,7 +117,7 @@ class CheckedLaunch:
         kind = getattr(error, "finding_kind", "trap" if isinstance(error, AssertionError) else "")
         if not kind:
             return
-        waiting: Sequence[Waiting] = getattr(error, "waiting", ())
+        waiting: Sequence[AnyWaiting] = getattr(error, "waiting", ())
         frames = waiting[-1].frames if waiting else frames_of_error(error.__traceback__)
         warp = waiting[-1].warp if waiting else self._current_warp
         text = str(error) or "an assertion of the kernel failed"
@@ -207,6 +216,22 @@ class _Names:
         if not found.shape or rest or number not in range(prod(found.shape)):
             return f"{location.owner} + {location.offset}"
         return f"{location.owner}[{', '.join(str(int(x)) for x in np.unravel_index(number, found.shape))}]"
+
+
+def _maps(label: str, value: Any) -> list[MappedTensor]:
+    """Return the tensor maps of an argument, or of each argument in a sequence."""
+    if isinstance(value, tuple):
+        return [y for i, x in enumerate(value) for y in _maps(f"{label}[{i}]", x)]
+    if isinstance(value, dict):
+        return [y for name, x in value.items() for y in _maps(str(name), x)]
+    if not isinstance(value, TensorMap):
+        return []
+    given = value.tensor
+    array = given.array
+    shape = array.shape if array.flags.c_contiguous else ()
+    owner = Owner(label, "global", shape, array.dtype, given.memory, array.flags.aligned)
+    of_map = Owner(f"the tensor map {label}", "global", (), np.dtype(np.uint8))
+    return [MappedTensor(value, of_map, owner, given.offset)]
 
 
 def _owners(label: str, value: Any) -> list[Owner]:

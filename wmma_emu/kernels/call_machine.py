@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: MIT
+"""Calls of a Python kernel, executed as instructions of the PTX machine by the warps that make them."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from wmma_emu.instructions import Arch
+from wmma_emu.kernels.machine_operands import OPERANDS, REGISTERS
+from wmma_emu.kernels.mapped_arrays import MappedArrays
+from wmma_emu.kernels.trace import MachineCall
+from wmma_emu.ptx.causality import CausalityOrder
+from wmma_emu.ptx.findings import Sightings
+from wmma_emu.ptx.memory.wave_memory import WaveMemory
+from wmma_emu.ptx.program.program import KernelProgram, PtxInstruction
+from wmma_emu.ptx.state import State
+from wmma_emu.ptx.steps.lane_operations import BoundStep, CompileContext, Step
+from wmma_emu.ptx.steps.table import MACHINE_STEPS
+from wmma_emu.ptx.threads import Array
+from wmma_emu.ptx.widths import bits_of_type, dtype_of_bits
+
+_REGISTERS = KernelProgram("", (), 0, REGISTERS, (), (), 0, None, 0, None, None, ())
+
+ELECTED_LANE = 0
+"""The lane that issues what one thread of a warp issues: the lowest one, see ``elect.sync``."""
+
+Calls = Sequence[tuple[int, int, MachineCall]]
+"""Calls at one position of the source: each with the block of the wave and the warp."""
+
+
+class CallMachine:
+    """The registers of the warps of a wave, and the steps of their calls."""
+
+    def __init__(
+        self, memory: WaveMemory, order: CausalityOrder, arch: Arch, findings: Sightings, arrays: MappedArrays,
+        checks: frozenset[str],
+    ) -> None:  # fmt: skip
+        self.state = State(_REGISTERS, arch, memory.threads, order, memory, findings, checks=checks)
+        self._arrays, self._context = arrays, CompileContext(_REGISTERS, arch)
+        self._steps: dict[int, tuple[PtxInstruction, Step]] = {}
+
+    def run(self, calls: Calls) -> Array:
+        """Execute the calls; return the predicates that waits write, (blocks, warps, 32)."""
+        state, (_, _, first) = self.state, calls[0]
+        g, w = (np.array(x) for x in ([g for g, _, _ in calls], [w for _, w, _ in calls]))
+        for i, (name, _) in enumerate(first.values):
+            register = OPERANDS[name]
+            bits = bits_of_type(register.type)
+            words = np.zeros(state.shape, dtype_of_bits(bits))
+            found = [self._arrays.value(call.values[i][1]) % (1 << bits) for _, _, call in calls]
+            words[g, w] = np.array(found, words.dtype)[:, None]
+            state.put(register.index, words, None)
+        active = np.zeros(state.shape, np.bool_)
+        active[g, w, slice(None) if first.by_all else ELECTED_LANE] = True
+        self._step(first.instruction)(state, active)
+        done = state.values[OPERANDS["done"].index]
+        return np.broadcast_to(False if done is None else done, state.shape)
+
+    def _step(self, instruction: PtxInstruction) -> Step:
+        found = self._steps.get(id(instruction))
+        if found is None:
+            built = MACHINE_STEPS[instruction.mnemonic](instruction, self._context)
+            step = built.step if isinstance(built, BoundStep) else built
+            found = self._steps[id(instruction)] = instruction, step
+        return found[1]
