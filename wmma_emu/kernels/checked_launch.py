@@ -3,7 +3,7 @@
 
 import time
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -92,13 +92,15 @@ class CheckedLaunch:
             watching.watcher = before
 
     def meet(
-        self, waiting: Sequence[Waiting], meetings: Sequence[Meeting], for_phases: Sequence[WaitingForPhase] = ()
-    ) -> None:
+        self, waiting: Sequence[Waiting], meetings: Sequence[Meeting], for_phases: Sequence[WaitingForPhase] = (),
+        arrived: Collection[tuple[int, int]] = (),
+    ) -> None:  # fmt: skip
         """Record the warps that barriers released, and those that phases of mbarriers released.
 
-        A barrier of all threads that is reached at several lines is reported.
+        ``arrived`` are the mbarriers whose copies have arrived before. A barrier of all threads that is reached at
+        several lines is reported.
         """
-        self.trace.meet(meetings, [(x.warp, x.barrier.machine_call) for x in for_phases])
+        self.trace.meet(meetings, [(x.warp, x.barrier.machine_call) for x in for_phases], arrived)
         for meeting in meetings:
             here = [x for x in waiting if x.warp in meeting.warps]
             if meeting.is_of_all and len({x.frames for x in here}) > 1:

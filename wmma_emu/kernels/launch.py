@@ -232,9 +232,14 @@ class PythonKernel:
         try:
             ready, meetings = release(at_barriers, block.num_warps - len(returned))
             over = [x for x in for_phases if x.barrier.is_over()]
+            awaited = set[tuple[int, int]]()
+            if not (ready or over) and for_phases:
+                awaited = {x.barrier.machine_call.barrier for x in for_phases}
+                block.machine.arrive(awaited)
+                over = [x for x in for_phases if x.barrier.is_over()]
             ready |= dict.fromkeys(x.warp for x in over)
             if places:
-                launch.meet(at_barriers, meetings, over if ready else for_phases)
+                launch.meet(at_barriers, meetings, over if ready else for_phases, awaited)
                 require_release(ready, places, returned, block.describe_barriers)
         except DivergenceError as error:
             error.add_note(f"in kernel {self.name}, block {tuple(block.index)}")

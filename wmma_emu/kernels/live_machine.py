@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The PTX machine beside the blocks of a Python kernel: it executes their asynchronous instructions as they run."""
 
+from collections.abc import Collection
 from functools import cached_property
 from math import prod
 from typing import Any
@@ -110,6 +111,10 @@ class BlockMachine:
         done = self._calls.run([(0, warp, call)])
         self._memory.copy_back()
         return bool(done[0, warp].all())
+
+    def arrive(self, barriers: Collection[tuple[int, int]]) -> bool:
+        """Let the copies of some mbarriers arrive; return whether there are any."""
+        return self._calls.arrive(0, barriers)
 
     def describe(self, position: int) -> str:
         """Describe what the current phase of an mbarrier lacks."""

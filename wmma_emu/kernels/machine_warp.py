@@ -47,10 +47,13 @@ class MachineWarp:
         """Execute a call now; return the result of a wait."""
         return self.block.machine.run(self._warp, call)
 
-    def record(self, call: MachineCall, *, is_first: bool = False) -> None:
-        """Record a call for the checks, if there are any."""
+    def look(self, call: MachineCall) -> bool:
+        """Return whether a phase is complete; if it is not, the copies for which it waits arrive afterwards."""
+        is_over = self.execute(call)
+        arrives = not is_over and self.block.machine.arrive({call.barrier})
         if watching.watcher is not None:
-            self.block.trace.call(call, is_first=is_first)
+            self.block.trace.look(call, is_over=is_over, arrives=arrives)
+        return is_over
 
     def issue(
         self, opcode: str, operands: Operands, values: Mapping[str, int | Place], *, by_all: bool = False,
@@ -59,4 +62,5 @@ class MachineWarp:
         """Make a call, execute it, and record it."""
         call = self.call(opcode, operands, values, by_all=by_all, arrays=arrays)
         self.execute(call)
-        self.record(call)
+        if watching.watcher is not None:
+            self.block.trace.call(call)

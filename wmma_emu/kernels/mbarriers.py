@@ -86,10 +86,7 @@ class Mbarrier:
 
         A loop that calls it must yield, for example ``bar.wait``, since the other warps run only then.
         """
-        call = self._wait("test_wait", parity)
-        done = self._warp.execute(call)
-        self._warp.record(call, is_first=done)
-        return done
+        return self._warp.look(self._wait("test_wait", parity))
 
     def _wait(self, name: str, parity: SupportsIndex) -> MachineCall:
         given = integer_of(parity)

@@ -56,6 +56,7 @@ class ReplayedWave:
             self._run_round(parts)
             for g, part in parts.items():
                 self._meet(g, part)
+                self._machine.arrive(g, part.arrived)
             self._call([(g, w, call) for g, part in parts.items() for w, call in part.waits])
 
     def _meet(self, g: int, part: Round) -> None:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The memory accesses and the barriers of the warps of a launch, recorded while the kernel runs."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,6 +37,11 @@ class Place(NamedTuple):
     owner: Owner
     offset: int
 
+    @property
+    def key(self) -> tuple[int, int]:
+        """What identifies the byte in a launch."""
+        return id(self.owner), self.offset
+
 
 class MappedTensor(NamedTuple):
     """A tensor map among the arguments: the owner of its 128 bytes in global memory, and that of the tensor.
@@ -61,6 +66,12 @@ class MachineCall(NamedTuple):
     values: tuple[tuple[str, int | Place], ...]
     by_all: bool
     arrays: tuple[Owner, ...]
+
+    @property
+    def barrier(self) -> tuple[int, int]:
+        """What identifies the mbarrier among its operands."""
+        place = dict(self.values)["barrier"]
+        return place.key if isinstance(place, Place) else (0, place)
 
 
 class Access(NamedTuple):
@@ -91,13 +102,15 @@ class Meeting(NamedTuple):
 class Round:
     """The accesses of the warps of a block from one barrier to the next; a number is the mask of a ``__syncwarp()``.
 
-    ``waits`` are the calls of warps that wait for phases of mbarriers, at the end.
+    At the end, the copies arrive that complete transactions of the mbarriers ``arrived``, and the warps of ``waits``
+    see that phases of mbarriers are complete.
     """
 
     def __init__(self) -> None:
         self.accesses: dict[int, list[Access | MachineCall | int]] = {}
         self.meetings: tuple[Meeting, ...] = ()
         self.waits: tuple[tuple[int, MachineCall], ...] = ()
+        self.arrived: frozenset[tuple[int, int]] = frozenset()
 
 
 class BlockTrace(NamedTuple):
@@ -152,19 +165,32 @@ class Trace:
         """Record that the lanes of a mask wait for each other."""
         self._current.append(mask)
 
-    def call(self, call: MachineCall, *, is_first: bool = False) -> None:
-        """Record a call of the running warp; if it ``is_first``, after all earlier accesses of other warps."""
-        if is_first:
-            self.meet(())
-            self.begin_warp(self._warp)
+    def call(self, call: MachineCall) -> None:
+        """Record a call of the running warp."""
         self._current.append(call)
         self.count += 1
 
-    def meet(self, meetings: Sequence[Meeting], waits: Sequence[tuple[int, MachineCall]] = ()) -> None:
-        """Record the warps that barriers released, and begin the next round."""
-        rounds = self.blocks[-1].rounds
-        rounds[-1].meetings, rounds[-1].waits = tuple(meetings), tuple(waits)
-        rounds.append(Round())
+    def look(self, call: MachineCall, *, is_over: bool, arrives: bool) -> None:
+        """Record that the running warp looks at an mbarrier, after all earlier accesses of other warps if it is over.
+
+        ``arrives`` is whether the copies of the mbarrier arrive afterwards.
+        """
+        if is_over:
+            self.meet(())
+            self.begin_warp(self._warp)
+        self.call(call)
+        if arrives:
+            self.meet((), arrived={call.barrier})
+            self.begin_warp(self._warp)
+
+    def meet(
+        self, meetings: Sequence[Meeting], waits: Sequence[tuple[int, MachineCall]] = (),
+        arrived: Iterable[tuple[int, int]] = (),
+    ) -> None:  # fmt: skip
+        """Record the warps that barriers released, and begin the next round; the parameters are as in `Round`."""
+        last = self.blocks[-1].rounds[-1]
+        last.meetings, last.waits, last.arrived = tuple(meetings), tuple(waits), frozenset(arrived)
+        self.blocks[-1].rounds.append(Round())
 
     def place_of(self, array: NDArray[Any]) -> Place | None:
         """Return the place of an array's first element in global memory or the block's shared memory."""
