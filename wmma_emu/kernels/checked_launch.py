@@ -17,6 +17,7 @@ from wmma_emu.instructions import Arch
 from wmma_emu.instructions.launches import Dim3
 from wmma_emu.kernels.barriers import AnyWaiting, Waiting, WaitingForPhase
 from wmma_emu.kernels.memory_of_kernels import Memory
+from wmma_emu.kernels.python_words import in_python
 from wmma_emu.kernels.replay import Replay
 from wmma_emu.kernels.sites import frames_of_error, text_of
 from wmma_emu.kernels.trace import MappedTensor, Meeting, Owner, Trace
@@ -30,15 +31,13 @@ from wmma_emu.ptx.launch.silences import silenced_findings
 from wmma_emu.ptx.launch.tensor_map import TensorMap
 from wmma_emu.ptx.program.program import PtxInstruction
 from wmma_emu.ptx.reports.causes import Cause
+from wmma_emu.ptx.reports.finding import Finding
 from wmma_emu.ptx.reports.frames import QuotedLine
 from wmma_emu.ptx.reports.make import FindingMaker, numbered
 from wmma_emu.watching import watching
 
 _MOST_TRACED = 1 << 18
 """The number of accesses that are kept: when a block ends after this many, they are checked and discarded."""
-
-_PYTHON = {"__syncthreads()": "yield t.syncthreads()", "__syncwarp()": "t.syncwarp()", "atomicAdd()": "numpy.add.at()"}
-"""The Python equivalents of calls of CUDA C++."""
 
 
 class _ReportedFinding(NamedTuple):
@@ -180,13 +179,14 @@ class CheckedLaunch:
 
 @dataclass(frozen=True)
 class _Maker(FindingMaker):
-    """A maker of findings whose fixes are calls of a Python kernel."""
+    """A maker of findings whose messages and fixes name calls of a Python kernel."""
+
+    def _finding(self, cause: Cause, met: list[Sighting]) -> Finding:
+        found = super()._finding(cause, met)
+        return replace(found, message=in_python(found.message))
 
     def _fix(self, cause: Cause, sides: tuple[QuotedLine, ...], met: list[Sighting]) -> str:
-        fix = super()._fix(cause, sides, met)
-        for call, python in _PYTHON.items():
-            fix = fix.replace(call, python)
-        return fix
+        return in_python(super()._fix(cause, sides, met))
 
 
 class _Names:

@@ -40,6 +40,7 @@ class LiveMemory(WaveMemory):
 
     def resolve(self, *args: Any, **kwargs: Any) -> ResolvedAccess:
         """Find the bytes of an access, and copy those in global memory from the arrays."""
+        self.copy_back()  # an instruction may make several accesses
         resolved = super().resolve(*args, **kwargs)
         if resolved.space == "global":
             positions = resolved.where.positions
