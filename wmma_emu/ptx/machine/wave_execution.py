@@ -10,6 +10,7 @@ from wmma_emu.ptx.machine.call_stack import FramedCallStack
 from wmma_emu.ptx.machine.compile import CompiledProgram, may_spin
 from wmma_emu.ptx.machine.control_state import ControlState
 from wmma_emu.ptx.machine.endless_waits import EndlessWaits
+from wmma_emu.ptx.machine.late_completions import LateCompletions
 from wmma_emu.ptx.machine.limits import Deadline, Exceeded
 from wmma_emu.ptx.machine.scheduler import AT_WARP
 from wmma_emu.ptx.machine.thread_states import thread_states
@@ -29,6 +30,9 @@ class WaveExecution(ControlState):
             self.scheduler.run_functions_first(compiled.program.functions)
         self._basic_blocks = compiled.basic_blocks
         self._endless = EndlessWaits(state, self.scheduler, compiled.reading, compiled.spinning)
+        self._late: LateCompletions | None = None
+        if state.memory.asynchrony.is_late:
+            self._late = LateCompletions(state, self.scheduler, compiled.reading, compiled.spinning)
         self._deadline = deadline
         self._all = state.shape[0] * state.shape[1] * state.shape[2]
 
@@ -36,6 +40,8 @@ class WaveExecution(ControlState):
         """Execute basic blocks until no thread is left, then call ``on_completion``."""
         try:
             self._run()
+            if self._late is not None and self.completed:
+                self.state.memory.bulk_groups.finish()
             if on_completion is not None:
                 on_completion()
         except Exceeded as error:
@@ -62,7 +68,12 @@ class WaveExecution(ControlState):
                 step(state, active)
                 check()
             block.terminator(self, active)
-            if self._endless.is_reached(pc, active):
+            if self._late is not None and self._late.after(pc, active):
+                self._endless.restart()
+            elif self._endless.is_reached(pc, active):
+                if self._late is not None and self._late.complete_all():
+                    self._endless.restart()
+                    continue
                 polls = (x for x in self.program.instructions[pc : pc + block.length] if may_spin(x))
                 self._deadlock(next(polls), "threads wait in loops for values that no thread writes: ")
             self._deadline.count(block.length)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Barriers in shared memory (mbarrier): phases, arrivals, expected bytes, and the order that they establish."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -102,10 +102,23 @@ class _AttachedCopy(NamedTuple):
         return self._replace(mask=both)
 
 
+Completion = Callable[[NDArray[np.bool_]], None]
+"""Completes an asynchronous operation for some of the threads that issued it."""
+
+
+class _LateCompletion(NamedTuple):
+    """An operation that has not completed: the position of each issuing thread's mbarrier."""
+
+    positions: NDArray[np.int64]
+    complete: Completion
+    left: NDArray[np.bool_]
+
+
 class Mbarriers:
     """The mbarriers of a wave, by block and address.
 
-    Threads that arrive release what they know; threads that see that a phase is complete acquire it.
+    Threads that arrive release what they know; threads that see that a phase is complete acquire it. ``awaited`` is the
+    mbarrier that each thread has found incomplete, -1 for other threads, while there are ``late`` operations.
     """
 
     def __init__(self, memory: LoadsAndStores, copies: AsyncCopies) -> None:
@@ -116,6 +129,32 @@ class Mbarriers:
         self._completed: list[_AttachedCopy] = []
         self._words = memory.shared.view(8)
         self._waits: dict[int, tuple[PtxInstruction, NDArray[np.int64], NDArray[np.bool_]]] = {}
+        self.late: list[_LateCompletion] = []
+        self.awaited = np.full(memory.threads.shape, -1, np.int64)
+
+    def postpone(self, positions: NDArray[np.int64], complete: Completion) -> None:
+        """Complete an operation of some threads at their mbarriers as late as the program allows."""
+        if not self.late:
+            self.awaited[...] = -1
+        self.late.append(_LateCompletion(positions, complete, np.ones(len(positions), np.bool_)))
+
+    def complete_late(self, blocks: NDArray[np.bool_], *, awaited_only: bool) -> bool:
+        """Complete the late operations of some blocks, in the order in which they were issued; return whether any was.
+
+        With ``awaited_only``, only those at mbarriers at which threads wait.
+        """
+        stride, any_done = self.memory.shared.stride, False
+        waited = self.awaited[self.awaited >= 0]
+        for one in list(self.late):
+            chosen = one.left & blocks[one.positions // stride]
+            if awaited_only:
+                chosen &= np.isin(one.positions, waited)
+            if chosen.any():
+                one.left[chosen] = False
+                one.complete(chosen)
+                any_done = True
+        self.late = [one for one in self.late if one.left.any()]
+        return any_done
 
     def word(self, position: int) -> Word | None:
         """Read the mbarrier at a position of shared memory; None if there is none."""
@@ -146,6 +185,14 @@ class Mbarriers:
     def parities(self, positions: NDArray[np.int64]) -> NDArray[np.uint64]:
         """Return the parities of the current phases."""
         return np.asarray(self._words.take(positions >> 3) >> np.uint64(63))
+
+    def await_more(self, positions: NDArray[np.int64]) -> None:
+        """Let the current phases need an additional arrival of each thread."""
+        for position in positions.tolist():
+            word = self.word(position)
+            if word is not None:
+                word.pending += 1
+                self.put(position, word)
 
     def expect(self, positions: NDArray[np.int64], amounts: NDArray[np.int64]) -> None:
         """Add to the numbers of expected bytes, for some threads in their order."""
@@ -256,9 +303,13 @@ class Mbarriers:
         for copy, mask, now in done.values():
             self._async_copies.finish([(copy, mask)], now)
 
-    def note_waits(self, instruction: PtxInstruction, positions: NDArray[np.int64], over: NDArray[np.bool_]) -> None:
+    def note_waits(
+        self, instruction: PtxInstruction, positions: NDArray[np.int64], over: NDArray[np.bool_], at: ThreadIndices
+    ) -> None:
         """Record at which mbarriers threads waited last, and whether the phase was complete."""
         self._waits[instruction.line] = instruction, positions, over
+        if self.late:
+            self.awaited[at] = np.where(over, -1, positions)
 
     def describe_waits(self, block: int) -> list[str]:
         """Describe what is missing to the phases of a block's mbarriers for which threads wait."""

@@ -8,7 +8,7 @@ import numpy as np
 from wmma_emu.ptx.program.faults import refusal
 from wmma_emu.ptx.program.program import AddressOperand, PtxInstruction, Register
 from wmma_emu.ptx.state import State
-from wmma_emu.ptx.steps.barrier_accesses import barrier_accesses, barrier_operand, operand_at, value_at
+from wmma_emu.ptx.steps.barrier_accesses import BarrierAccesses, barrier_accesses, barrier_operand, operand_at, value_at
 from wmma_emu.ptx.steps.collectives import note
 from wmma_emu.ptx.steps.lane_operations import Active, CompileContext, Step
 from wmma_emu.ptx.steps.loads import require_values, written_register
@@ -114,7 +114,7 @@ def _wait(instruction: PtxInstruction) -> Step:
         parities = given & given.dtype.type(1) if by_parity else given >> np.uint64(63)
         barriers, accesses = state.memory.mbarriers, barrier_accesses(state, instruction, address, active, write=False)
         is_over = barriers.parities(accesses.positions) != accesses.of(parities, state.shape)
-        barriers.note_waits(instruction, accesses.positions, is_over)
+        barriers.note_waits(instruction, accesses.positions, is_over, accesses.at)
         over = accesses.only(is_over)
         barriers.observe(over.positions, over.at, state.live, relaxed=relaxed)
         state.write(target, over.mask(state.shape), active)
@@ -154,13 +154,22 @@ def arrive_of_copies(instruction: PtxInstruction, counted: bool) -> Step:
         now = None if memory.races is None else memory.races.now()
         accesses = barrier_accesses(state, instruction, address, active, write=False)
         under_way = memory.copies.in_flight()
-        for position in np.unique(accesses.positions).tolist():
-            who = accesses.only(accesses.positions == position).mask(state.shape)
-            barriers.attach(position, [(copy, who) for copy in under_way], now)
         barriers.release(accesses.positions, accesses.at, state.live, relaxed=False)
-        if counted:
-            once = np.ones(len(accesses.positions), np.int64)
-            _, refused = barriers.arrive(accesses.positions, once, 0 * once)
-            note(state, instruction, "illegal operand", accesses.only(refused).mask(state.shape), _TOO_MANY)
+
+        def complete(accesses: BarrierAccesses, arrives: bool) -> None:
+            for position in np.unique(accesses.positions).tolist():
+                who = accesses.only(accesses.positions == position).mask(state.shape)
+                barriers.attach(position, [(copy, who) for copy in under_way], now)
+            if arrives:
+                once = np.ones(len(accesses.positions), np.int64)
+                _, refused = barriers.arrive(accesses.positions, once, 0 * once)
+                note(state, instruction, "illegal operand", accesses.only(refused).mask(state.shape), _TOO_MANY)
+
+        if not memory.asynchrony.delays(instruction):
+            complete(accesses, counted)
+            return
+        if not counted:
+            barriers.await_more(accesses.positions)
+        barriers.postpone(accesses.positions, lambda chosen: complete(accesses.only(chosen), True))
 
     return step

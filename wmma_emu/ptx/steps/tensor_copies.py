@@ -16,15 +16,8 @@ from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.addresses import address_operand, addresses_of, space_of
 from wmma_emu.ptx.steps.barrier_accesses import barrier_accesses, barrier_operand
 from wmma_emu.ptx.steps.bulk_reductions import type_for
-from wmma_emu.ptx.steps.chunk_copies import (
-    CHUNK_BYTES,
-    CopiedChunks,
-    complete,
-    load_chunks,
-    reduce_chunks,
-    require_own_block,
-    store_chunks,
-)
+from wmma_emu.ptx.steps.chunk_copies import CHUNK_BYTES, CopiedChunks, load_chunks, require_own_block
+from wmma_emu.ptx.steps.chunk_stores import store_chunks
 from wmma_emu.ptx.steps.collectives import note
 from wmma_emu.ptx.steps.issuers import Issuers, issuers_of
 from wmma_emu.ptx.steps.lane_operand_rules import require_source
@@ -74,8 +67,9 @@ def tensor_load(instruction: PtxInstruction, operands: list[Operand | None], mas
             fields = boxes.fields
             chunks = _chunks(state, instruction, boxes, target, is_store=False)
             accesses = barrier_accesses(state, instruction, barrier, chunks.issuers.mask(), write=False)
-            load_chunks(state, instruction, chunks, accesses, fill_word(fields), partial(rounded, fields=fields))
-            complete(state, accesses, np.full(len(accesses.positions), box_bytes(fields), np.int64))
+            amounts = np.full(len(accesses.positions), box_bytes(fields), np.int64)
+            rounding = partial(rounded, fields=fields)
+            load_chunks(state, instruction, chunks, accesses, amounts, fill_word(fields), rounding)
 
     return step
 
@@ -94,7 +88,7 @@ def tensor_store(instruction: PtxInstruction, operands: list[Operand | None], re
             kind = type_for(reduction, element)
             if kind is not None:
                 chunks = _chunks(state, instruction, boxes, source, is_store=True)
-                reduce_chunks(state, instruction, chunks, reduction, kind)
+                store_chunks(state, instruction, chunks, reduction, kind)
                 continue
             text = f"the tensor map has elements of {element.name}, which .{reduction} does not reduce"
             note(state, instruction, "illegal operand", boxes.issuers.mask(), text)
