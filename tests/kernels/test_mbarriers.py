@@ -98,9 +98,7 @@ def test_a_phase_lacks_the_bytes_that_it_expects():
 
     with pytest.raises(DivergenceError) as caught:
         launched(k, np.zeros(64, np.float32), warps=1)
-    assert str(caught.value).startswith(
-        "deadlock: every remaining warp waits: warp 0 at bar.wait(0) in line "
-    )  # fmt: skip
+    assert str(caught.value).startswith("deadlock: every remaining warp waits: warp 0 at bar.wait(0) in line ")
     assert "mbarriers: bar has parity 0 and lacks 0 of 1 arrivals and 32 bytes; let as many" in str(caught.value)
     assert [x.kind for x in caught.value.report.findings] == ["deadlock"]
 
@@ -112,6 +110,7 @@ def test_the_table_of_a_deadlock_has_every_barrier():
             bars[0].init(1)
             bars[1].init(2)
             bars[0].arrive()
+        assert repr(other) == "<mbarrier other>"
         yield t.syncthreads()
         if t.warp_id == 0:
             yield bars[1].wait(0)
@@ -139,7 +138,7 @@ def test_the_memory_of_a_barrier_can_be_initialised_again_after_inval():
     assert launched(k, warps=1).completed
 
 
-def test_blocks_have_barriers_of_their_own():
+def test_each_block_has_separate_barriers():
     def k(t, out):
         s, bar = t.shared(32, np.float32), t.mbarrier()
         bar.init(1)

@@ -52,7 +52,7 @@ class Block:
 
     @cached_property
     def _bytes(self) -> NDArray[np.uint8]:
-        """All bytes of shared memory, from an address of the host at which every alignment is that of the chip."""
+        """All bytes of shared memory, aligned on the host as on the chip."""
         whole = np.full(round_up(self._limit, 32) + LARGEST_ALIGNMENT, 0xFF, np.uint8)
         first = -whole.ctypes.data % LARGEST_ALIGNMENT
         return whole[first : first + round_up(self._limit, 32)]
@@ -61,6 +61,11 @@ class Block:
     def machine(self) -> BlockMachine:
         """The PTX machine, which shares the block's memory."""
         return self._machine.of_block(self.index, self._bytes)
+
+    def finish(self) -> None:
+        """Complete the copies of bulk groups for which no warp has waited."""
+        if "machine" in self.__dict__:
+            self.machine.finish()
 
     def describe_barriers(self) -> list[str]:
         """Describe the phases of the block's mbarriers."""
@@ -110,7 +115,7 @@ class Block:
 
 
 class _Buffer:
-    """The bytes of a declaration, as a buffer of its own: other declarations are not in the same array."""
+    """The bytes of a declaration, as a separate buffer: other declarations are not in the same array."""
 
     def __init__(self, part: NDArray[np.uint8]) -> None:
         self._part = part

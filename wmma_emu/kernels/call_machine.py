@@ -2,19 +2,18 @@
 """Calls of a Python kernel, executed as instructions of the PTX machine by the warps that make them."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import replace
-from functools import lru_cache
 
 import numpy as np
 
 from wmma_emu.instructions import Arch
-from wmma_emu.kernels.machine_operands import OPERANDS, REGISTERS, address
+from wmma_emu.kernels.machine_operands import OPERANDS, REGISTERS
 from wmma_emu.kernels.mapped_arrays import MappedArrays
-from wmma_emu.kernels.trace import MachineCall
+from wmma_emu.kernels.trace import MachineCall, Place
+from wmma_emu.ptx.asynchrony import LATE
 from wmma_emu.ptx.causality import CausalityOrder
 from wmma_emu.ptx.findings import Sightings
 from wmma_emu.ptx.memory.wave_memory import WaveMemory
-from wmma_emu.ptx.program.program import Immediate, KernelProgram, PtxInstruction
+from wmma_emu.ptx.program.program import KernelProgram, PtxInstruction
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.lane_operations import BoundStep, CompileContext, Step
 from wmma_emu.ptx.steps.table import MACHINE_STEPS
@@ -26,8 +25,6 @@ _REGISTERS = KernelProgram("", (), 0, REGISTERS, (), (), 0, None, 0, None, None,
 ELECTED_LANE = 0
 """The lane that issues what one thread of a warp issues: the lowest one, see ``elect.sync``."""
 
-_COMPLETES = "mbarrier::complete_tx::bytes"
-
 Calls = Sequence[tuple[int, int, MachineCall]]
 """Calls at one position of the source: each with the block of the wave and the warp."""
 
@@ -35,8 +32,8 @@ Calls = Sequence[tuple[int, int, MachineCall]]
 class CallMachine:
     """The registers of the warps of a wave, and the steps of their calls.
 
-    A copy that completes transactions of an mbarrier is as late as the program allows: from its issue on the phase
-    expects one more byte, which arrives in `arrive`.
+    Copies are as late as the program allows: those that complete transactions of an mbarrier arrive in `arrive`, and
+    those of bulk groups when a warp waits for the group, or in `finish`.
     """
 
     def __init__(
@@ -46,24 +43,26 @@ class CallMachine:
         self.state = State(_REGISTERS, arch, memory.threads, order, memory, findings, checks=checks)
         self._arrays, self._context = arrays, CompileContext(_REGISTERS, arch)
         self._steps: dict[int, tuple[PtxInstruction, Step]] = {}
-        self._last_bytes: list[tuple[int, int, MachineCall]] = []
+        memory.asynchrony = LATE
+
+    def arrive(self, g: int, barriers: Collection[Place]) -> bool:
+        """Let the copies of some mbarriers of a block arrive, in the order of issue; return whether there are any."""
+        memory = self.state.memory
+        if not barriers or not memory.mbarriers.late:
+            return False
+        awaited, block = memory.mbarriers.awaited, np.arange(self.state.shape[0]) == g
+        awaited[...] = -1
+        awaited[g].flat[: len(barriers)] = [self._arrays.value(x) + g * memory.shared.stride for x in barriers]
+        any_arrived = memory.mbarriers.complete_late(block, awaited_only=True)
+        awaited[...] = -1
+        return any_arrived
+
+    def finish(self) -> None:
+        """Complete the copies of bulk groups for which no warp has waited."""
+        self.state.memory.bulk_groups.finish()
 
     def run(self, calls: Calls) -> Array:
         """Execute the calls; return the predicates that waits write, (blocks, warps, 32)."""
-        if _COMPLETES in calls[0][2].instruction.modifiers:
-            self._run(_of_last_byte("expect_tx", calls))
-            self._last_bytes += _of_last_byte("complete_tx", calls)
-        return self._run(calls)
-
-    def arrive(self, g: int, barriers: Collection[tuple[int, int]]) -> bool:
-        """Let the copies of some mbarriers of a block arrive, in the order of issue; return whether there are any."""
-        chosen = [x for x in self._last_bytes if x[0] == g and x[2].barrier in barriers]
-        for one in chosen:
-            self._last_bytes.remove(one)
-            self._run([one])
-        return bool(chosen)
-
-    def _run(self, calls: Calls) -> Array:
         state, (_, _, first) = self.state, calls[0]
         g, w = (np.array(x) for x in ([g for g, _, _ in calls], [w for _, w, _ in calls]))
         for i, (name, _) in enumerate(first.values):
@@ -86,22 +85,3 @@ class CallMachine:
             step = built.step if isinstance(built, BoundStep) else built
             found = self._steps[id(instruction)] = instruction, step
         return found[1]
-
-
-@lru_cache(256)
-def _transaction(name: str, instruction: PtxInstruction) -> PtxInstruction:
-    modifiers = (name, "relaxed", "cta", "shared::cta", "b64")
-    operands = address("barrier"), Immediate("int", 1)
-    return replace(
-        instruction, opcode=".".join(("mbarrier", *modifiers)), mnemonic="mbarrier", modifiers=modifiers,
-        operands=operands,
-    )  # fmt: skip
-
-
-def _of_last_byte(name: str, calls: Calls) -> Calls:
-    """Return the calls, at the places of some copies, by which their mbarriers expect or receive one byte."""
-    found = []
-    for g, w, call in calls:
-        values = tuple(x for x in call.values if x[0] == "barrier")
-        found.append((g, w, MachineCall(_transaction(name, call.instruction), values, call.by_all, ())))
-    return found

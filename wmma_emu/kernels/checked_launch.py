@@ -20,7 +20,7 @@ from wmma_emu.kernels.memory_of_kernels import Memory
 from wmma_emu.kernels.python_words import in_python
 from wmma_emu.kernels.replay import Replay
 from wmma_emu.kernels.sites import frames_of_error, text_of
-from wmma_emu.kernels.trace import MappedTensor, Meeting, Owner, Trace
+from wmma_emu.kernels.trace import MappedTensor, Meeting, Owner, Place, Trace
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.findings import CHECKS, MemoryLocation, Sighting
 from wmma_emu.ptx.launch.actions import Actions
@@ -92,7 +92,7 @@ class CheckedLaunch:
 
     def meet(
         self, waiting: Sequence[Waiting], meetings: Sequence[Meeting], for_phases: Sequence[WaitingForPhase] = (),
-        arrived: Collection[tuple[int, int]] = (),
+        arrived: Collection[Place] = (),
     ) -> None:  # fmt: skip
         """Record the warps that barriers released, and those that phases of mbarriers released.
 

@@ -17,6 +17,7 @@ from wmma_emu.kernels.checked_launch import CheckedLaunch
 from wmma_emu.kernels.live_machine import LiveMachine
 from wmma_emu.kernels.memory_of_kernels import as_memory_of_kernel
 from wmma_emu.kernels.shared_layout import SharedLayout
+from wmma_emu.kernels.trace import Place
 from wmma_emu.kernels.warp_context import WarpContext
 from wmma_emu.kernels.warp_run import WarpRun
 from wmma_emu.layouts.spec import LANES
@@ -221,6 +222,7 @@ class PythonKernel:
                     else:
                         waiting[number] = place
                 ready = self._release(block, launch, waiting, returned)
+        block.finish()
 
     def _release(
         self, block: Block, launch: CheckedLaunch, waiting: dict[int, AnyWaiting], returned: set[int]
@@ -232,9 +234,9 @@ class PythonKernel:
         try:
             ready, meetings = release(at_barriers, block.num_warps - len(returned))
             over = [x for x in for_phases if x.barrier.is_over()]
-            awaited = set[tuple[int, int]]()
+            awaited: list[Place] = []
             if not (ready or over) and for_phases:
-                awaited = {x.barrier.machine_call.barrier for x in for_phases}
+                awaited = [x.barrier.machine_call.barrier for x in for_phases]
                 block.machine.arrive(awaited)
                 over = [x for x in for_phases if x.barrier.is_over()]
             ready |= dict.fromkeys(x.warp for x in over)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The PTX machine beside the blocks of a Python kernel: it executes their asynchronous instructions as they run."""
+"""The PTX machine while a Python kernel runs: it executes the asynchronous instructions of its blocks."""
 
 from collections.abc import Collection
 from functools import cached_property
@@ -13,7 +13,7 @@ from wmma_emu.instructions import Arch
 from wmma_emu.instructions.launches import Dim3
 from wmma_emu.kernels.call_machine import CallMachine
 from wmma_emu.kernels.mapped_arrays import MappedArrays, mapped_arrays
-from wmma_emu.kernels.trace import MachineCall, Trace
+from wmma_emu.kernels.trace import MachineCall, Place, Trace
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.causality import order_of_launch
 from wmma_emu.ptx.findings import Sightings
@@ -29,7 +29,7 @@ _NOTHING: frozenset[str] = frozenset()
 class LiveMemory(WaveMemory):
     """The memory of the block that runs.
 
-    Its shared memory is that of the kernel's arrays. Its global memory is copied from the arrays before each access,
+    Its shared memory contains the kernel's arrays. Its global memory is copied from the arrays before each access,
     and `copy_back` copies to them what has changed.
     """
 
@@ -113,9 +113,14 @@ class BlockMachine:
         self._memory.copy_back()
         return bool(done[0, warp].all())
 
-    def arrive(self, barriers: Collection[tuple[int, int]]) -> bool:
+    def arrive(self, barriers: Collection[Place]) -> bool:
         """Let the copies of some mbarriers arrive; return whether there are any."""
         return self._calls.arrive(0, barriers)
+
+    def finish(self) -> None:
+        """Complete the copies of bulk groups for which no warp has waited, at the end of the block."""
+        self._calls.finish()
+        self._memory.copy_back()
 
     def describe(self, position: int) -> str:
         """Describe what the current phase of an mbarrier lacks."""

@@ -50,7 +50,7 @@ class MachineWarp:
     def look(self, call: MachineCall) -> bool:
         """Return whether a phase is complete; if it is not, the copies for which it waits arrive afterwards."""
         is_over = self.execute(call)
-        arrives = not is_over and self.block.machine.arrive({call.barrier})
+        arrives = not is_over and self.block.machine.arrive((call.barrier,))
         if watching.watcher is not None:
             self.block.trace.look(call, is_over=is_over, arrives=arrives)
         return is_over

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The calls of Python kernels for what messages name in CUDA C++ and PTX."""
+"""The calls of Python kernels that replace names of CUDA C++ and PTX in messages."""
 
 import re
 

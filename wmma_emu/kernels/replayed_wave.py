@@ -58,6 +58,7 @@ class ReplayedWave:
                 self._meet(g, part)
                 self._machine.arrive(g, part.arrived)
             self._call([(g, w, call) for g, part in parts.items() for w, call in part.waits])
+        self._machine.finish()
 
     def _meet(self, g: int, part: Round) -> None:
         """Order the accesses of warps before and after a barrier that released them."""

@@ -37,11 +37,6 @@ class Place(NamedTuple):
     owner: Owner
     offset: int
 
-    @property
-    def key(self) -> tuple[int, int]:
-        """What identifies the byte in a launch."""
-        return id(self.owner), self.offset
-
 
 class MappedTensor(NamedTuple):
     """A tensor map among the arguments: the owner of its 128 bytes in global memory, and that of the tensor.
@@ -68,10 +63,10 @@ class MachineCall(NamedTuple):
     arrays: tuple[Owner, ...]
 
     @property
-    def barrier(self) -> tuple[int, int]:
-        """What identifies the mbarrier among its operands."""
-        place = dict(self.values)["barrier"]
-        return place.key if isinstance(place, Place) else (0, place)
+    def barrier(self) -> Place:
+        """The mbarrier among its operands."""
+        (place,) = (x for name, x in self.values if name == "barrier" and isinstance(x, Place))
+        return place
 
 
 class Access(NamedTuple):
@@ -110,7 +105,7 @@ class Round:
         self.accesses: dict[int, list[Access | MachineCall | int]] = {}
         self.meetings: tuple[Meeting, ...] = ()
         self.waits: tuple[tuple[int, MachineCall], ...] = ()
-        self.arrived: frozenset[tuple[int, int]] = frozenset()
+        self.arrived: tuple[Place, ...] = ()
 
 
 class BlockTrace(NamedTuple):
@@ -180,20 +175,20 @@ class Trace:
             self.begin_warp(self._warp)
         self.call(call)
         if arrives:
-            self.meet((), arrived={call.barrier})
+            self.meet((), arrived=(call.barrier,))
             self.begin_warp(self._warp)
 
     def meet(
         self, meetings: Sequence[Meeting], waits: Sequence[tuple[int, MachineCall]] = (),
-        arrived: Iterable[tuple[int, int]] = (),
+        arrived: Iterable[Place] = (),
     ) -> None:  # fmt: skip
         """Record the warps that barriers released, and begin the next round; the parameters are as in `Round`."""
         last = self.blocks[-1].rounds[-1]
-        last.meetings, last.waits, last.arrived = tuple(meetings), tuple(waits), frozenset(arrived)
+        last.meetings, last.waits, last.arrived = tuple(meetings), tuple(waits), tuple(arrived)
         self.blocks[-1].rounds.append(Round())
 
     def place_of(self, array: NDArray[Any]) -> Place | None:
-        """Return the place of an array's first element in global memory or the block's shared memory."""
+        """Return the position of an array's first element in global memory or the block's shared memory."""
         first = array.__array_interface__["data"][0]
         for low, high, owner in self._owners:
             if low <= first < high:
