@@ -119,7 +119,8 @@ mbarrier.arrive.expect_tx.release.cta.shared::cta.b64 %rd5, [%r3], 128; add.u32 
     ],
 )  # fmt: skip
 def test_a_bulk_copy_within_the_block_completes_at_its_barrier(copy, expected, asynchrony):
-    assert results(ONE_THREAD + copy + WAIT, asynchrony=asynchrony) == (expected, [])
+    found = results(ONE_THREAD + copy + WAIT, directives=".reqnctapercluster 1, 1, 1", asynchrony=asynchrony)
+    assert found == (expected, [])
 
 
 EACH_THREAD = (

@@ -22,7 +22,7 @@ FAULTS = {"700": "out of bounds", "715": "illegal operand", "716": "misaligned"}
 
 def launched(case: BulkCase):
     a = case.a.copy()
-    report = Module(case.text, "sm_90a")["k"][1, 32](a, case.b, case.sent, case.b.nbytes, findings="report")
+    report = Module(case.text, "sm_90a")["k"][1, 32](a, case.b.copy(), case.sent, case.b.nbytes, findings="report")
     return a, report
 
 

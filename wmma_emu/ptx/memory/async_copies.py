@@ -93,7 +93,7 @@ class AsyncCopies:
             instruction, "shared", target, _WORD, size // _WORD, size, active, write=True, ordering="weak"
         )
         late_words = None
-        if memory.asynchrony.delays(instruction):
+        if memory.asynchrony.is_late and memory.asynchrony.delays(instruction):
 
             def late_words() -> Array:
                 return self._words(memory.peek, instruction, source, size, read, given)[0]
@@ -141,7 +141,8 @@ class AsyncCopies:
             resolved, words, access.mask, self._groups, by_barrier, undefined=undefined, late_words=late_words
         )
         if late_words is None:
-            self._write(copy, words, written, shape, index)
+            unit, moved = resolved.unit, pick(wide(words, (len(words), *shape)), shape, index)
+            scatter(self.memory.shared.view(unit), unit, written, moved)
         self._keep([*self._copies, copy])
         return copy
 
@@ -195,7 +196,9 @@ class AsyncCopies:
             return
         written = pick(access.positions, shape, index)
         if copy.late_words is not None:
-            self._write(copy, copy.late_words(), written, shape, index)
+            words, unit = copy.late_words(), copy.resolved.unit
+            moved = pick(wide(words, (len(words), *shape)), shape, index)
+            scatter(memory.shared.view(unit), unit, written, moved)
         lost = copy.undefined
         if lost is not None:
             full = (len(copy.words), *shape)
@@ -208,14 +211,6 @@ class AsyncCopies:
             copy.is_done = not copy.mask.any()
         if memory.races is not None:
             memory.races.arrive(copy.resolved, taken, memory.races.now() if now is None else now)
-
-    def _write(
-        self, copy: AsyncCopy, words: Array, written: NDArray[np.int64], shape: tuple[int, ...],
-        index: NDArray[np.int64] | None,
-    ) -> None:  # fmt: skip
-        """Write the words of some threads to shared memory, at the positions ``written``."""
-        unit = copy.resolved.unit
-        scatter(self.memory.shared.view(unit), unit, written, pick(wide(words, (len(words), *shape)), shape, index))
 
     def describe_copy(self, position: int) -> tuple[Message, str]:
         """Describe the copy that is about to write a byte, and the missing wait; name the remedy."""

@@ -84,6 +84,8 @@ def _load(
 
     def step(state: State, active: Active) -> None:
         require_own_block(state, instruction, mask, active)
+        if space == "shared":
+            _require_cluster(state, instruction, active)
         for operand in (target, source, size):
             state.require_defined(instruction, operand, active, "an operand")
         for issuers in issuers_of(active, state.threads.exists, state.shape):
@@ -100,6 +102,17 @@ def _load(
                 load_chunks(state, instruction, chunks, accesses, bytes_of)
 
     return step
+
+
+def _require_cluster(state: State, instruction: PtxInstruction, active: Active) -> None:
+    """Report copies within the shared memory of a cluster by a kernel that is not launched as one.
+
+    An H200 stops such a kernel, also if it copies to its own block (driver 580.159.04, 2026-11-28; error 715).
+    """
+    if state.memory.program.required_cluster is None:
+        wrong = state.live if active is None else state.live & active
+        text = "copies from shared memory to shared memory need a launch of clusters (.reqnctapercluster 1, 1, 1)"
+        note(state, instruction, "illegal operand", wrong, text)
 
 
 def _store(instruction: PtxInstruction, operands: list[Operand | None], reduction: str) -> Step:
