@@ -31,7 +31,7 @@ def load_box(t, image, out, sent, off, coordinates, offsets):
 
 
 def store_box(t, image, source, off, coordinates, operation):
-    """Copy or reduce a box from shared memory, whose bytes are those of an array."""
+    """Copy or reduce a box from shared memory, which has the bytes of an array."""
     memory = t.shared(DUMPED // 4, np.uint32, align=1024)
     memory[:] = source[:]
     t.fence_proxy_async()

@@ -2,6 +2,7 @@
 """Calls of a Python kernel, executed as instructions of the PTX machine by the warps that make them."""
 
 from collections.abc import Collection, Sequence
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -40,16 +41,23 @@ class CallMachine:
         self, memory: WaveMemory, order: CausalityOrder, arch: Arch, findings: Sightings, arrays: MappedArrays,
         checks: frozenset[str],
     ) -> None:  # fmt: skip
-        self.state = State(_REGISTERS, arch, memory.threads, order, memory, findings, checks=checks)
+        self._make_state = partial(
+            State, _REGISTERS, arch, memory.threads, order, memory, findings, checks=checks
+        )  # fmt: skip
         self._arrays, self._context = arrays, CompileContext(_REGISTERS, arch)
         self._steps: dict[int, tuple[PtxInstruction, Step]] = {}
         memory.asynchrony = LATE
 
+    @cached_property
+    def state(self) -> State:
+        """The registers and the memory; most kernels have no calls, and need none."""
+        return self._make_state()
+
     def arrive(self, g: int, barriers: Collection[Place]) -> bool:
         """Let the copies of some mbarriers of a block arrive, in the order of issue; return whether there are any."""
-        memory = self.state.memory
-        if not barriers or not memory.mbarriers.late:
+        if not barriers or not self.state.memory.mbarriers.late:
             return False
+        memory = self.state.memory
         awaited, block = memory.mbarriers.awaited, np.arange(self.state.shape[0]) == g
         awaited[...] = -1
         awaited[g].flat[: len(barriers)] = [self._arrays.value(x) + g * memory.shared.stride for x in barriers]
@@ -59,7 +67,8 @@ class CallMachine:
 
     def finish(self) -> None:
         """Complete the copies of bulk groups for which no warp has waited."""
-        self.state.memory.bulk_groups.finish()
+        if "state" in self.__dict__:
+            self.state.memory.bulk_groups.finish()
 
     def run(self, calls: Calls) -> Array:
         """Execute the calls; return the predicates that waits write, (blocks, warps, 32)."""
