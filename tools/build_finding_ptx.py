@@ -11,14 +11,14 @@ import sys
 from collections.abc import Sequence
 
 from tools.build_example_ptx import compile_cuda
-from wmma_emu.ptx.examples import FOLDER, TARGET, source_of
+from wmma_emu.ptx.examples import EXAMPLES, FOLDER, source_of
 from wmma_emu.ptx.findings import KINDS, slug_of
 
 
 def build(kind: str, fixed: bool, compiler: str = "nvrtc") -> str:
     """Return the newly compiled PTX of a kind's bug, or of the fixed kernel."""
     options = ["-lineinfo"] if compiler == "nvcc" else []
-    return compile_cuda(source_of(kind, fixed), f"{slug_of(kind)}.cu", TARGET, compiler, options)
+    return compile_cuda(source_of(kind, fixed), f"{slug_of(kind)}.cu", EXAMPLES[kind].target, compiler, options)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -71,6 +71,9 @@ def _lines_of(frames: tuple[Frame, ...]) -> tuple[int, ...]:
     return tuple(line for _, _, line in reversed(frames))
 
 
+MBARRIERS = "; mbarriers: "
+"""The words in the message of a deadlock before what each mbarrier lacks."""
+
 _RESULTS = {"t.syncthreads_count()": "popc", "t.syncthreads_and()": "and", "t.syncthreads_or()": "or"}
 """The reduction that each call performs."""
 
@@ -138,7 +141,7 @@ def require_release(
     ended = f"; returned: {_warps(gone)}" if gone else ""
     fix = "make as many threads reach a barrier as it waits for"
     if any(isinstance(x, WaitingForPhase) for x in waiting):
-        ended += f"; mbarriers: {', '.join(mbarriers())}"
+        ended += f"{MBARRIERS}{', '.join(mbarriers())}"
         fix = "let as many arrivals and bytes come as a phase expects, and wait for the parity of the phase: 0, then 1"
     raise _finding(
         "deadlock", waiting, f"deadlock: every remaining warp waits: {_waiting_text(waiting)}{ended}; {fix}"

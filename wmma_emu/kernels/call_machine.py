@@ -12,7 +12,14 @@ from wmma_emu.kernels.mapped_arrays import MappedArrays
 from wmma_emu.kernels.trace import MachineCall, Place
 from wmma_emu.ptx.asynchrony import LATE
 from wmma_emu.ptx.causality import CausalityOrder
-from wmma_emu.ptx.findings import Sightings
+from wmma_emu.ptx.findings import Diagnosis, Sightings
+from wmma_emu.ptx.machine.mbarrier_table import (
+    mbarrier_table,
+    remedy_of_deadlock,
+    report_bytes_left,
+    report_skipped_phases,
+    report_wrong_parities,
+)
 from wmma_emu.ptx.memory.wave_memory import WaveMemory
 from wmma_emu.ptx.program.program import KernelProgram, PtxInstruction
 from wmma_emu.ptx.state import State
@@ -66,9 +73,20 @@ class CallMachine:
         return any_arrived
 
     def finish(self) -> None:
-        """Complete the copies of bulk groups for which no warp has waited."""
+        """Complete the copies for which no warp has waited, when all warps have returned; report what phases lack."""
         if "state" in self.__dict__:
-            self.state.memory.bulk_groups.finish()
+            memory = self.state.memory
+            memory.bulk_groups.finish()
+            memory.mbarriers.complete_late(np.ones(self.state.shape[0], np.bool_), awaited_only=False)
+            report_bytes_left(self.state)
+            report_wrong_parities(self.state)
+
+    def explain_deadlock(self) -> Diagnosis | None:
+        """Report phases that were left out in a deadlock; return the table of mbarriers and a remedy, if there are any."""
+        if "state" not in self.__dict__ or not self.state.memory.mbarriers.records:
+            return None
+        report_skipped_phases(self.state)
+        return Diagnosis((mbarrier_table(self.state),), remedy_of_deadlock(self.state))
 
     def run(self, calls: Calls) -> Array:
         """Execute the calls; return the predicates that waits write, (blocks, warps, 32)."""

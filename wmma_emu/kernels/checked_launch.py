@@ -15,14 +15,14 @@ import numpy as np
 from wmma_emu.errors import KernelFindingsError, KernelFindingsWarning, LaunchLimitError, WmmaEmuError
 from wmma_emu.instructions import Arch
 from wmma_emu.instructions.launches import Dim3
-from wmma_emu.kernels.barriers import AnyWaiting, Waiting, WaitingForPhase
+from wmma_emu.kernels.barriers import MBARRIERS, AnyWaiting, Waiting, WaitingForPhase
 from wmma_emu.kernels.memory_of_kernels import Memory
 from wmma_emu.kernels.python_words import in_python
 from wmma_emu.kernels.replay import Replay
 from wmma_emu.kernels.sites import frames_of_error, text_of
 from wmma_emu.kernels.trace import MappedTensor, Meeting, Owner, Place, Trace
 from wmma_emu.layouts.spec import LANES
-from wmma_emu.ptx.findings import CHECKS, MemoryLocation, Sighting
+from wmma_emu.ptx.findings import CHECKS, Diagnosis, MemoryLocation, Sighting
 from wmma_emu.ptx.launch.actions import Actions
 from wmma_emu.ptx.launch.memory_of_arrays import raw
 from wmma_emu.ptx.launch.report import Report, summary_of
@@ -143,11 +143,11 @@ class CheckedLaunch:
             warnings.warn(KernelFindingsWarning(summary_of(said), [x.title for x in warned]), stacklevel=4)
         return report
 
-    def _check(self, *, is_last: bool) -> None:
+    def _check(self, *, is_last: bool, is_complete: bool = True) -> None:
         """Replay the trace, if there is enough memory, and discard it."""
         try:
             if self._options.checks:
-                self._replay.run(is_last=is_last)
+                self._replay.run(is_last=is_last, is_complete=is_complete)
         except (LaunchLimitError, MemoryError):
             self._not_checked = list(CHECKS)
         self.trace.clear()
@@ -157,10 +157,14 @@ class CheckedLaunch:
         return Dim3(first % x, first // x % y, first // (x * y))
 
     def _report(self, *, completed: bool) -> Report:
-        self._check(is_last=True)
-        findings = self._replay.findings
+        self._check(is_last=True, is_complete=completed)
+        findings, deadlock = self._replay.findings, self._replay.deadlock
         for said in self._reported:
-            findings.add(said.kind, said.instruction, said.message, block=said.block, thread=said.thread)
+            diagnosis = Diagnosis((said.message,))
+            if said.kind == "deadlock" and deadlock is not None:
+                text = said.message.partition(MBARRIERS)[0]
+                diagnosis = deadlock._replace(message=(text, *deadlock.message))
+            findings.add(said.kind, said.instruction, diagnosis, block=said.block, thread=said.thread)
         findings.leave_lesser_out()
         program = self.trace.sites.program(self._name, (), 0)
         judged = apply_launch_silences(findings, self._options.silence, (), program, self._options.checks)

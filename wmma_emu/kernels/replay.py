@@ -14,7 +14,7 @@ from wmma_emu.kernels.trace import Access, BlockTrace, MachineCall, Trace
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.causality import CausalityOrder, order_of_launch
 from wmma_emu.ptx.definedness.empty_arrays import uninitialised_bits_of
-from wmma_emu.ptx.findings import Sightings
+from wmma_emu.ptx.findings import Diagnosis, Sightings
 from wmma_emu.ptx.memory.footprint import DEFAULT_LIMIT, require_within
 from wmma_emu.ptx.memory.heap import GlobalMemory
 from wmma_emu.ptx.memory.races.launch import LaunchRaces
@@ -38,10 +38,14 @@ class Replay:
         self._order: CausalityOrder | None = None
         self._races: LaunchRaces | None = None
         self.steps = self.instructions = 0
+        self.deadlock: Diagnosis | None = None
 
     @in_ieee_arithmetic
-    def run(self, *, is_last: bool) -> None:
-        """Replay the trace; in the last run, omit reads of arrays that no thread writes."""
+    def run(self, *, is_last: bool, is_complete: bool = True) -> None:
+        """Replay the trace; in the last run, omit reads of arrays that no thread writes.
+
+        ``is_complete`` is whether the last block has ended; if not, ``deadlock`` explains its mbarriers.
+        """
         blocks = self._trace.blocks
         if self._order is None:
             self._order = self._begin(self._only_read(blocks) if is_last else set())
@@ -50,11 +54,14 @@ class Replay:
         with np.errstate(all="ignore"):
             for i in range(0, len(blocks), size):
                 if any(self._is_replayed(x) for x in blocks[i : i + size]):
-                    self._run_wave(program, self._order, blocks[i : i + size])
+                    ends = is_complete or i + size < len(blocks)
+                    self._run_wave(program, self._order, blocks[i : i + size], is_complete=ends)
         if is_last:
             self._arrays.heap.keep_uninitialised()
 
-    def _run_wave(self, program: KernelProgram, order: CausalityOrder, blocks: Sequence[BlockTrace]) -> None:
+    def _run_wave(
+        self, program: KernelProgram, order: CausalityOrder, blocks: Sequence[BlockTrace], *, is_complete: bool
+    ) -> None:  # fmt: skip
         threads = Threads(self._grid, self._block, np.array([x.number for x in blocks], np.int64))
         order.begin(threads.blocks)
         memory = WaveMemory(
@@ -62,7 +69,7 @@ class Replay:
         )  # fmt: skip
         machine = CallMachine(memory, order, self._arch, self.findings, self._arrays, self._checks)
         chunk = ReplayedWave(memory, order, self._arrays.bases, self._trace.sites.order, machine)
-        chunk.run(blocks)
+        self.deadlock = chunk.run(blocks, is_complete=is_complete)
         self.steps += chunk.steps
         self.instructions += chunk.instructions
         if self._races is not None:

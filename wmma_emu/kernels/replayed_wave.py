@@ -14,6 +14,7 @@ from wmma_emu.kernels.call_machine import CallMachine, Calls
 from wmma_emu.kernels.trace import Access, BlockTrace, MachineCall, Round
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.causality import CausalityOrder
+from wmma_emu.ptx.findings import Diagnosis
 from wmma_emu.ptx.memory.atomic import atomic
 from wmma_emu.ptx.memory.serving import Operation
 from wmma_emu.ptx.memory.wave_memory import WaveMemory
@@ -49,8 +50,8 @@ class ReplayedWave:
         self._live = np.ones(self._threads.shape, np.bool_)
         self.steps = self.instructions = 0
 
-    def run(self, blocks: Sequence[BlockTrace]) -> None:
-        """Replay the rounds of all blocks in order."""
+    def run(self, blocks: Sequence[BlockTrace], *, is_complete: bool) -> Diagnosis | None:
+        """Replay the rounds of all blocks in order; explain a deadlock unless all warps have returned."""
         for number in range(max(len(x.rounds) for x in blocks)):
             parts = {g: x.rounds[number] for g, x in enumerate(blocks) if number < len(x.rounds)}
             self._run_round(parts)
@@ -58,7 +59,10 @@ class ReplayedWave:
                 self._meet(g, part)
                 self._machine.arrive(g, part.arrived)
             self._call([(g, w, call) for g, part in parts.items() for w, call in part.waits])
+        if not is_complete:
+            return self._machine.explain_deadlock()
         self._machine.finish()
+        return None
 
     def _meet(self, g: int, part: Round) -> None:
         """Order the accesses of warps before and after a barrier that released them."""

@@ -71,6 +71,7 @@ class State:
         self.program, self.arch, self.threads = program, arch, threads
         self.causality, self.memory, self.findings, self.order = causality, memory, findings, order
         self.checks = checks
+        memory.chip = arch.name
         self.shape = threads.shape
         exists = True if threads.exists is None else threads.exists
         self.live: NDArray[np.bool_] = np.logical_and(np.ones(self.shape, np.bool_), exists)

@@ -28,16 +28,45 @@ def box_that_is_read_before_its_phase(t, image, out, fixed):
     out[t.warp_id, t.lane] = box[t.warp_id, t.lane]  # <- missing wait
 
 
-@plant("missing wait", 32, image_and_out())
+@plant("wrong parity", 32, image_and_out())
 def second_phase_is_waited_for_with_the_parity_of_the_first(t, image, out, fixed):
     box, bar = t.shared((2, 32), np.float32), t.mbarrier()
     bar.init(1)
     for i in range(2):
         bar.arrive_expect_tx(256)
-        t.load_tensor(box, image, (2 * i, 0), bar)  # <- missing wait
-        yield bar.wait(i if fixed else 0)
-        out[0, t.lane] = box[1, t.lane]  # <- missing wait
+        t.load_tensor(box, image, (2 * i, 0), bar)  # <- wrong parity
+        yield bar.wait(i if fixed else 0)  # <- wrong parity
+        out[0, t.lane] = box[1, t.lane]  # <- wrong parity
         t.fence_proxy_async()
+
+
+@plant("over-arrival", 64, lambda: ())
+def arrivals_of_two_warps_for_one(t, fixed):
+    bar = t.mbarrier()
+    if t.warp_id == 0:
+        bar.init(2 if fixed else 1)
+    yield t.syncthreads()
+    bar.arrive(1 if fixed else 2)  # <- over-arrival
+
+
+@plant("transaction bytes", 32, image_and_out())
+def bytes_that_nobody_copies(t, image, out, fixed):
+    box, bar = t.shared((2, 32), np.float32), t.mbarrier()
+    bar.init(2)
+    bar.arrive_expect_tx(256 if fixed else 512)  # <- transaction bytes
+    t.load_tensor(box, image, (0, 0), bar)  # <- transaction bytes
+    if fixed:
+        bar.arrive()
+        yield bar.wait(0)
+
+
+@plant("mbarrier not initialised", 32, image_and_out())
+def stage_that_is_not_initialised(t, image, out, fixed):
+    box, bars = t.shared((2, 32), np.float32), t.mbarrier(2)
+    bars[0].init(1)
+    if fixed:
+        bars[1].init(1)
+    bars[1].arrive()  # <- mbarrier not initialised
 
 
 @plant("missing wait", 32, image_and_out((1, 32)))

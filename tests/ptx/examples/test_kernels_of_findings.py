@@ -8,7 +8,7 @@ import pytest
 
 import wmma_emu as we
 from wmma_emu.errors import BackendUnavailableError, OptionError
-from wmma_emu.ptx.examples import EXAMPLES, FOLDER, TARGET, launch_of, ptx_of, source_of
+from wmma_emu.ptx.examples import EXAMPLES, FOLDER, launch_of, ptx_of, source_of
 from wmma_emu.ptx.findings import CHECKS, KINDS, SEVERITIES, kind_of_slug, slug_of
 from wmma_emu.ptx.launch.silencing_comments import comment_of, silences_in
 
@@ -51,7 +51,7 @@ def test_kernels_compiled_by_nvrtc_have_the_same_finding(kind, fixed):
     except BackendUnavailableError as error:
         pytest.skip(str(error))
     example = EXAMPLES[kind]
-    module = we.ptx.Module(ptx, arch=TARGET, findings="report")
+    module = we.ptx.Module(ptx, arch=example.target, findings="report")
     report = module.kernel[example.grid, example.block](*example.arguments())
     assert [x.kind for x in report.findings] == ([] if fixed else [kind])
 

@@ -169,7 +169,7 @@ def test_a_trap_and_an_assertion_show_which_lanes_stopped_the_kernel():
 
 def test_an_mbarrier_shows_its_bits_and_which_threads_see_its_phase():
     history = finding_of("arrival_before_the_barrier").explain()
-    assert [x.bits for x in history.events if x.what == "writes"] == ["0x4000000004000040"]
+    assert [x.bits for x in history.events if x.what == "writes"] == ["0x7ffe0000001fff80"]
     assert {x.what for x in history.events} >= {"arrives", "completes", "updates", "reads"}
 
 

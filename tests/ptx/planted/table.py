@@ -3,7 +3,7 @@
 
 import numpy as np
 
-from tests.ptx.planted import rows_of_idioms, rows_of_places, rows_of_races, rows_of_values
+from tests.ptx.planted import rows_of_idioms, rows_of_phases, rows_of_places, rows_of_races, rows_of_values
 from tests.ptx.planted.planted import FOLDER, TARGETS, Planted, floats, halves, ints, read_only, zeros
 
 __all__ = ["FILES", "FOLDER", "FURTHER", "PLANTED", "TARGETS", "Planted"]
@@ -125,7 +125,8 @@ _WAITS_AND_COUNTS = [
 ]
 
 FURTHER = (
-    *rows_of_races.ROWS, *rows_of_values.ROWS, *rows_of_places.ROWS, *rows_of_idioms.ROWS, *_WAITS_AND_COUNTS,
+    *rows_of_races.ROWS, *rows_of_values.ROWS, *rows_of_places.ROWS, *rows_of_idioms.ROWS, *rows_of_phases.ROWS,
+    *_WAITS_AND_COUNTS,
 )  # fmt: skip
 """The planted bugs that no GPU has run."""
 

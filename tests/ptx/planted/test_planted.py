@@ -40,11 +40,16 @@ def source_lines(bug, ptx, line):
     return {int(x) for x in re.findall(rf"(?:\.loc|inlined_at)\s+{number}\s+(\d+)", location)}
 
 
+CONSEQUENCES = {"wrong parity": {"race", "over-arrival", "deadlock"}, "transaction bytes": {"missing wait", "deadlock"}}
+"""Kinds that a bug of a kind may cause at other lines: threads continue too early, or never."""
+
+
 def require_found(bug, ptx, report):
     found = [x for x in report.findings if x.kind == bug.kind]
     assert found, f"{bug.kernel}: no {bug.kind} is found\n" + "\n".join(map(str, report.findings))
     assert {x.severity for x in found} == {bug.severity}
-    for finding in (x for x in report.findings if x.severity != "note" or x in found):
+    consequences = CONSEQUENCES.get(bug.kind, set())
+    for finding in (x for x in report.findings if x in found or not (x.severity == "note" or x.kind in consequences)):
         said = f"{finding}\n(expected {bug.kind}, line {bug.marked_lines()} of {bug.file}.cu)"
         assert finding.kind in {bug.kind, *LESSER.get(bug.kind, ())}, said
         assert bug.marked_lines() & source_lines(bug, ptx, finding.line), said

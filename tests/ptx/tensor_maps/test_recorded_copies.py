@@ -69,7 +69,8 @@ def test_a_phase_that_expects_too_many_bytes_never_completes():
     (row,) = (x for x in ROWS if x["name"] in BEFORE_WAIT)
     report, is_done, _ = run_load(row, "report")
     assert is_done == row["done"] == 0
-    assert [x.kind for x in report.findings] == ["missing wait"]
+    assert [x.kind for x in report.findings] == ["missing wait", "transaction bytes"]
+    assert report.findings[1].message.endswith(": 16 bytes are missing")
 
 
 def edge_patterns(element: str) -> list[int]:

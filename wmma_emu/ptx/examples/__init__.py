@@ -13,13 +13,17 @@ from wmma_emu.ptx.findings import slug_of
 from wmma_emu.ptx.launch.module import Module
 from wmma_emu.ptx.launch.report import Report
 
+TARGET = "sm_80"
+"""The chip that kernels are compiled for, unless they need another chip."""
+
 
 class Example(NamedTuple):
-    """The launch of a kernel: the threads of a block, the arguments, the number of blocks."""
+    """The launch of a kernel: the threads of a block, the arguments, the number of blocks, the chip."""
 
     block: int
     arguments: Callable[[], tuple[Any, ...]]
     grid: int = 1
+    target: str = TARGET
 
 
 _ints = partial(np.arange, dtype=np.int32)
@@ -46,6 +50,10 @@ EXAMPLES = {
     "lanes store to one place": Example(32, lambda: (_ints(32) - 8, _ints(1))),
     "race of equal bytes": Example(64, lambda: (_ints(64) - 48, _ints(1))),
     "missing wait": Example(32, lambda: (_ints(32), _ints(32))),
+    "mbarrier not initialised": Example(32, lambda: (_ints(32),)),
+    "over-arrival": Example(32, lambda: (_ints(32),)),
+    "transaction bytes": Example(1, lambda: (_ints(256), _ints(1)), target="sm_90"),
+    "wrong parity": Example(64, lambda: (), target="sm_90"),
     "barrier divergence": Example(32, lambda: (_ints(32), _ints(32))),
     "barriers at several instructions": Example(64, lambda: (_ints(32), _ints(32))),
     "deadlock": Example(96, lambda: (_ints(96),)),
@@ -59,9 +67,6 @@ EXAMPLES = {
 
 FOLDER = Path(__file__).parent / "kernels"
 """The kernels in CUDA C++ and in the PTX that `tools.build_finding_ptx` makes: with the bug, and fixed."""
-
-TARGET = "sm_80"
-"""The chip that all kernels are compiled for."""
 
 
 def source_of(kind: str, fixed: bool = False) -> str:
@@ -87,7 +92,7 @@ def launch_of(kind: str, fixed: bool = False) -> Report:
     (['race'], [])
     """
     example = EXAMPLES[kind]
-    module = Module(ptx_of(kind, fixed), arch=TARGET, findings="report")
+    module = Module(ptx_of(kind, fixed), arch=example.target, findings="report")
     module.sources = {f"{slug_of(kind)}.cu": source_of(kind, fixed)}
     return module.kernel[example.grid, example.block](*example.arguments())
 

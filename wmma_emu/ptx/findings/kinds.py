@@ -165,6 +165,47 @@ KINDS = {
         "racecheck reports an error or a warning if `cp.async` writes shared memory that is used too early. It reports "
         "nothing for the registers of a `wgmma` without a wait.",
     ),
+    "mbarrier not initialised": Kind(
+        "a thread or a copy uses an mbarrier that does not exist: before its initialisation, after its end, or after "
+        "its bytes were overwritten; or a live one is initialised again", "error",
+        "PTX does not define what such an instruction does, and the threads that wait may never continue",
+        "synchronisation",
+        "Let one thread execute `mbarrier.init` for each mbarrier, before all others: then "
+        "`fence.mbarrier_init.release.cluster`, if copies use it, and `__syncthreads()`. Call `mbarrier.inval` before "
+        "the memory is used for something else, or for another mbarrier.",
+        "Never: the behaviour of the instruction is undefined.",
+        "Not measured: no tool was run on such a kernel.",
+    ),
+    "over-arrival": Kind(
+        "more threads arrive at an mbarrier than its phase expects, or threads arrive at a phase before any thread has "
+        "waited for the one before it", "error",
+        "a GPU stops the kernel if too few arrivals are pending (sm_90, driver 580.159.04, 2026-11-28), and phases "
+        "complete before all threads have arrived",
+        "synchronisation",
+        "Initialise the mbarrier with the number of arrivals of a phase: 1 if one elected lane arrives, "
+        "32 if each lane of a warp does, and one for each `mbarrier.arrive.expect_tx`. Or let only one lane arrive: "
+        "`if (threadIdx.x % 32 == 0)`, `elect.sync`.",
+        "Never: threads that wait continue too early.",
+        "Not measured: no tool was run on such a kernel.",
+    ),
+    "transaction bytes": Kind(
+        "a phase of an mbarrier expects another number of bytes than the copies deliver", "error",
+        "the phase completes before its data has arrived, or never", "synchronisation",
+        "Expect exactly the bytes that the copies of the phase deliver: all copies that name this mbarrier. For a "
+        "tensor map, that is the whole box, including elements outside of the tensor.",
+        "Never: the data may not have arrived, or a thread that waits never continues.",
+        "Not measured: no tool was run on such a kernel.",
+    ),
+    "wrong parity": Kind(
+        "a thread waits for the phase of an mbarrier before the one that it needs, which is over, so that the wait "
+        "returns at once", "error",
+        "the thread continues before the data that it waits for has arrived", "synchronisation",
+        "The first phase has parity 0. Change the parity whenever the wait comes back to the same mbarrier: in a ring "
+        "of `n` stages, in round `i / n`, it is `i / n % 2` for threads that wait for data, and the opposite for "
+        "threads that wait for a free buffer.",
+        "Never: the wait does not wait.",
+        "Not measured: no tool was run on such a kernel.",
+    ),
     "barrier divergence": Kind(
         "some lanes of a warp reach a barrier for all threads, while other lanes bypass it", "error",
         "PTX does not define the behaviour of an aligned barrier in this case; compute-sanitizer's synccheck reports "

@@ -91,6 +91,15 @@ class Detail(NamedTuple):
         return self.text
 
 
+class InSource(NamedTuple):
+    """Words that help only readers of the source, which is shown without the addresses of memory."""
+
+    text: str
+
+    def __str__(self) -> str:
+        return ""
+
+
 class InRegister(NamedTuple):
     """A register of the kernel, by its index among all registers and by its name."""
 
@@ -119,7 +128,22 @@ class Value(NamedTuple):
         return self.lead + " ".join(f"0x{word[::-1].hex()}" for word in words)
 
 
-Word = str | Place | Name | MemoryLocation | Extent | Detail | InRegister | Value
+class Table(NamedTuple):
+    """Lines that belong to a message: one for each mbarrier.
+
+    Examples
+    --------
+    >>> str(Table((("full", ": phase 0"), ("empty", ": phase 1"))))
+    '; mbarriers: full: phase 0; empty: phase 1'
+    """
+
+    rows: tuple[tuple["Word", ...], ...]
+
+    def __str__(self) -> str:
+        return f"; mbarriers: {'; '.join(map(plain_text, self.rows))}" if self.rows else ""
+
+
+Word = str | Place | Name | MemoryLocation | Extent | Detail | InSource | InRegister | Value | Table
 """A part of a message."""
 
 Message = tuple[Word, ...]

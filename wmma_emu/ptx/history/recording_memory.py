@@ -12,7 +12,8 @@ from wmma_emu.ptx.definedness.undefined import Undefined
 from wmma_emu.ptx.history.recorder import Recorder
 from wmma_emu.ptx.memory.async_copies import AsyncCopies, AsyncCopy
 from wmma_emu.ptx.memory.masks import narrowest
-from wmma_emu.ptx.memory.mbarriers import Mbarriers, Word
+from wmma_emu.ptx.memory.mbarrier_words import Word
+from wmma_emu.ptx.memory.mbarriers import Mbarriers
 from wmma_emu.ptx.memory.races.wave import Moment
 from wmma_emu.ptx.memory.resolved_access import ResolvedAccess
 from wmma_emu.ptx.memory.wave_memory import WaveMemory

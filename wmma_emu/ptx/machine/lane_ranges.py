@@ -3,6 +3,9 @@
 
 from collections.abc import Iterable, Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
 from wmma_emu.display import runs_of
 from wmma_emu.layouts.spec import LANES
 
@@ -31,3 +34,28 @@ def ranges(numbers: Iterable[int]) -> str:
     '0-2, 5'
     """
     return ", ".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else f"{run[0]}" for run in runs_of(numbers))
+
+
+def name_threads(participants: NDArray[np.bool_], live: NDArray[np.bool_]) -> tuple[str, bool]:
+    """Name whole warps, or lanes of warps, grouped by equal lanes; return also whether it is one warp or lane.
+
+    Threads are masks, (warps, 32); a whole warp consists of the threads that are ``live``.
+
+    Examples
+    --------
+    >>> live = np.ones((3, 32), np.bool_)
+    >>> name_threads(live & (np.arange(3) < 2)[:, None], live), name_threads(live & (np.arange(32) < 1), live)
+    (('warps 0-1', False), ('lane 0 of each of warps 0-2', False))
+    """
+    whole = [w for w in range(len(participants)) if participants[w].any() and (participants[w] == live[w]).all()]
+    names = [f"warp{'s' * (len(whole) > 1)} {ranges(whole)}"] if whole else []
+    parts: dict[str, list[int]] = {}
+    for w in np.flatnonzero(participants.any(axis=1)).tolist():
+        if w not in whole:
+            parts.setdefault(lanes_text(np.flatnonzero(participants[w]).tolist()), []).append(w)
+    names += [
+        f"{lanes} of {'each of ' * (len(warps) > 1)}warp{'s' * (len(warps) > 1)} {ranges(warps)}"
+        for lanes, warps in parts.items()
+    ]
+    is_one = len(names) == 1 and (len(whole) == 1 or (not whole and np.count_nonzero(participants) == 1))
+    return " and ".join(names), is_one

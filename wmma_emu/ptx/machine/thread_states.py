@@ -5,7 +5,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.ptx.machine.control_state import ControlState
-from wmma_emu.ptx.machine.lane_ranges import lanes_text, ranges
+from wmma_emu.ptx.machine.lane_ranges import name_threads
 from wmma_emu.ptx.machine.scheduler import AT_BARRIER, AT_WARP, READY
 from wmma_emu.ptx.program.program import KernelProgram
 
@@ -38,7 +38,7 @@ def states_of_threads(execution: ControlState, g: int, among: NDArray[np.bool_])
         for now in (AT_WARP, AT_BARRIER, READY):
             participants = among & (at == pc) & (status == now)
             if participants.any():
-                name, is_one = _name_threads(participants, live)
+                name, is_one = name_threads(participants, live)
                 verb = ("is at" if is_one else "are at") if now == READY else ("waits at" if is_one else "wait at")
                 parts.append(
                     f"{name} {verb} {_line(state.program, pc, now)}{_awaited(execution, g, participants, pc, now)}"
@@ -50,7 +50,6 @@ def _of_block(execution: ControlState, g: int) -> str:
     state = execution.state
     live = state.live[g]
     parts = states_of_threads(execution, g, live)
-    parts += state.memory.mbarriers.describe_waits(g)
     exited = np.count_nonzero(~live) - (0 if state.threads.exists is None else np.count_nonzero(~state.threads.exists))
     if exited:
         parts.append(f"{exited} threads have exited")
@@ -66,24 +65,8 @@ def _awaited(execution: ControlState, g: int, participants: NDArray[np.bool_], p
         everyone[g] = participants
         missing = execution.synchronising[pc].missing(execution, everyone)[g]
         if missing.any():
-            return f" for {_name_threads(missing, execution.state.live[g])[0]}"
+            return f" for {name_threads(missing, execution.state.live[g])[0]}"
     return ""
-
-
-def _name_threads(participants: NDArray[np.bool_], live: NDArray[np.bool_]) -> tuple[str, bool]:
-    """Name whole warps, or lanes of warps, grouped by equal lanes; return also whether it is one warp or lane."""
-    whole = [w for w in range(len(participants)) if participants[w].any() and (participants[w] == live[w]).all()]
-    names = [f"warp{'s' * (len(whole) > 1)} {ranges(whole)}"] if whole else []
-    parts: dict[str, list[int]] = {}
-    for w in np.flatnonzero(participants.any(axis=1)).tolist():
-        if w not in whole:
-            parts.setdefault(lanes_text(np.flatnonzero(participants[w]).tolist()), []).append(w)
-    names += [
-        f"{lanes} of {'each of ' * (len(warps) > 1)}warp{'s' * (len(warps) > 1)} {ranges(warps)}"
-        for lanes, warps in parts.items()
-    ]
-    is_one = len(names) == 1 and (len(whole) == 1 or (not whole and np.count_nonzero(participants) == 1))
-    return " and ".join(names), is_one
 
 
 def _line(program: KernelProgram, pc: int, status: int) -> str:

@@ -6,12 +6,20 @@ from collections.abc import Callable
 import numpy as np
 
 from wmma_emu.errors import LaunchLimitError
+from wmma_emu.ptx.findings import Diagnosis
 from wmma_emu.ptx.machine.call_stack import FramedCallStack
 from wmma_emu.ptx.machine.compile import CompiledProgram, may_spin
 from wmma_emu.ptx.machine.control_state import ControlState
 from wmma_emu.ptx.machine.endless_waits import EndlessWaits
 from wmma_emu.ptx.machine.late_completions import LateCompletions
 from wmma_emu.ptx.machine.limits import Deadline, Exceeded
+from wmma_emu.ptx.machine.mbarrier_table import (
+    mbarrier_table,
+    remedy_of_deadlock,
+    report_bytes_left,
+    report_skipped_phases,
+    report_wrong_parities,
+)
 from wmma_emu.ptx.machine.scheduler import AT_WARP
 from wmma_emu.ptx.machine.thread_states import thread_states
 from wmma_emu.ptx.orders import Order
@@ -45,9 +53,12 @@ class WaveExecution(ControlState):
             if on_completion is not None:
                 on_completion()
         except Exceeded as error:
-            raise LaunchLimitError(f"the launch took more than {error}; {thread_states(self)}") from None
+            raise LaunchLimitError(f"the launch took more than {error}; {self._states()}") from None
         except LaunchLimitError as error:
-            raise LaunchLimitError(f"{error}; {thread_states(self)}") from None
+            raise LaunchLimitError(f"{error}; {self._states()}") from None
+
+    def _states(self) -> str:
+        return f"{thread_states(self)}{mbarrier_table(self.state)}"
 
     def _run(self) -> None:
         state, scheduler, basic_blocks = self.state, self.scheduler, self._basic_blocks
@@ -56,6 +67,9 @@ class WaveExecution(ControlState):
             picked = scheduler.pick()
             if picked is None:
                 if not state.live.any():
+                    if self.completed:
+                        report_bytes_left(state)
+                    report_wrong_parities(state)
                     return
                 self._force_reconverge()
                 continue
@@ -94,6 +108,8 @@ class WaveExecution(ControlState):
 
     def _deadlock(self, instruction: PtxInstruction, why: str = "") -> None:
         """Report that no thread can make progress, and end the launch."""
-        message = f"no thread can make progress: {why}{thread_states(self)}"
-        note(self.state, instruction, "deadlock", self.state.live, message)
+        state = self.state
+        message = f"no thread can make progress: {why}{thread_states(self)}", mbarrier_table(state)
+        report_skipped_phases(state)
+        note(state, instruction, "deadlock", state.live, Diagnosis(message, remedy_of_deadlock(state)))
         self.abort()

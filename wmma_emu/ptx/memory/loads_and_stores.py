@@ -34,10 +34,12 @@ class LoadsAndStores(AddressSpaces):
 
     Accesses take and return the values of many threads at once; values that are equal in all threads stay narrow. An
     access that is out of bounds or misaligned is skipped, with a finding; loads then return 0. ``asynchrony`` is the
-    time at which asynchronous operations move their data.
+    time at which asynchronous operations move their data. ``chip`` is the name of the chip, on which the bits of
+    mbarriers depend.
     """
 
     asynchrony: Asynchrony = EAGER
+    chip = "sm_90"
 
     def load(
         self, instruction: PtxInstruction, space: str, addresses: Array, bytes_each: int, count: int, active: Active, *,

@@ -1,92 +1,27 @@
 # SPDX-License-Identifier: MIT
-"""Barriers in shared memory (mbarrier): phases, arrivals, expected bytes, and the order that they establish."""
+"""Barriers in shared memory (mbarrier): phases, arrivals and expected bytes."""
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.ptx.causality import CausalityOrder, ThreadIndices
+from wmma_emu.ptx.causality import ThreadIndices
+from wmma_emu.ptx.findings import Diagnosis, MemoryLocation
+from wmma_emu.ptx.memory import mbarrier_messages as messages
 from wmma_emu.ptx.memory.async_copies import AsyncCopies, AsyncCopy
 from wmma_emu.ptx.memory.loads_and_stores import LoadsAndStores
+from wmma_emu.ptx.memory.mbarrier_order import MbarrierOrder
+from wmma_emu.ptx.memory.mbarrier_records import BarrierRecord, Fault, PhasesOfThreads
+from wmma_emu.ptx.memory.mbarrier_words import LARGEST_COUNT, Word, WordLayout, layout_of
+from wmma_emu.ptx.memory.parity_suspects import ParitySuspects
 from wmma_emu.ptx.memory.races.wave import Moment
 from wmma_emu.ptx.program.program import PtxInstruction
 from wmma_emu.ptx.threads import Active
 
 _BYTES = 8
-_COUNT = (1 << 20) - 1
-_MOST_SHOWN = 4
-_TX_BITS, _TX_MASK = 21, (1 << 21) - 1
-
-
-@dataclass(slots=True)
-class Word:
-    """The fields of the 64 bits of an mbarrier, in this project's own layout (the manual leaves it open).
-
-    Bits 0 to 19: pending arrivals; 20 to 39: arrivals that a phase needs; 40 to 60: bytes that are still expected, in
-    two's complement; 62: set if there is a barrier; 63: parity of the phase.
-
-    Examples
-    --------
-    >>> word = Word(3, 3, 0, 0)
-    >>> Word.of(word.bits()) == word, hex(word.bits())
-    (True, '0x4000000000300003')
-    """
-
-    pending: int
-    expected: int
-    bytes: int
-    parity: int
-
-    @classmethod
-    def of(cls, bits: int) -> "Word | None":
-        """Decode a pattern; return None if it is not an mbarrier."""
-        if not bits >> 62 & 1:
-            return None
-        awaited = bits >> 40 & _TX_MASK
-        signed = awaited - (1 << _TX_BITS) if awaited >> (_TX_BITS - 1) else awaited
-        return cls(bits & _COUNT, bits >> 20 & _COUNT, signed, bits >> 63)
-
-    def bits(self) -> int:
-        """Return the pattern."""
-        awaited = (self.bytes & _TX_MASK) << 40
-        return self.parity << 63 | 1 << 62 | awaited | (self.expected & _COUNT) << 20 | (self.pending & _COUNT)
-
-    def completes(self) -> bool:
-        """Begin the next phase if this one is complete; return whether it was."""
-        if self.pending or self.bytes:
-            return False
-        self.pending, self.parity = self.expected, self.parity ^ 1
-        return True
-
-
-@dataclass(slots=True)
-class _ReleasedKnowledge:
-    """The knowledge that threads released at the mbarriers at one address of the shared memory of each block.
-
-    It consists of times of the block's warps and a piece of knowledge, see `CausalityOrder.release`: those of the
-    threads that have arrived, and those at the completion of the last phase.
-    """
-
-    arriving: NDArray[np.int32]
-    completed: NDArray[np.int32]
-    arriving_pieces: NDArray[np.int64]
-    completed_pieces: NDArray[np.int64]
-
-    @classmethod
-    def nothing(cls, causality: CausalityOrder) -> "_ReleasedKnowledge":
-        times, blocks = np.zeros_like(causality.now), causality.now.shape[:1]
-        return cls(times, times.copy(), causality.no_pieces(blocks), causality.no_pieces(blocks))
-
-    def forget(self, block: int) -> None:
-        for x in (self.arriving, self.completed, self.arriving_pieces, self.completed_pieces):
-            x[block] = 0
-
-    def complete(self, block: int) -> None:
-        self.completed[block] = self.arriving[block]
-        self.completed_pieces[block] = self.arriving_pieces[block]
 
 
 class _AttachedCopy(NamedTuple):
@@ -114,21 +49,36 @@ class _LateCompletion(NamedTuple):
     left: NDArray[np.bool_]
 
 
-class Mbarriers:
-    """The mbarriers of a wave, by block and address.
+class Arrivals(NamedTuple):
+    """The states that arrivals return, and their faults."""
 
-    Threads that arrive release what they know; threads that see that a phase is complete acquire it. ``awaited`` is the
-    mbarrier that each thread has found incomplete, -1 for other threads, while there are ``late`` operations.
+    states: NDArray[np.uint64]
+    faults: list[Fault]
+
+
+class Mbarriers:
+    """The mbarriers of a wave, by position in its shared memory.
+
+    Threads that arrive release what they know; threads that see that a phase is complete acquire it. The 64 bits of an
+    mbarrier are in shared memory, in the layout of the chip; ``records`` has its course. ``awaited`` is the mbarrier
+    that each thread has found incomplete, -1 for other threads, while there are ``late`` operations.
     """
 
     def __init__(self, memory: LoadsAndStores, copies: AsyncCopies) -> None:
         self.memory = memory
         self._async_copies = copies
-        self._released: dict[int, _ReleasedKnowledge] = {}
+        self._order = MbarrierOrder(memory.causality, memory.shared.stride)
         self._copies: dict[int, list[_AttachedCopy]] = {}
         self._completed: list[_AttachedCopy] = []
         self._words = memory.shared.view(8)
-        self._waits: dict[int, tuple[PtxInstruction, NDArray[np.int64], NDArray[np.bool_]]] = {}
+        self._written = np.zeros(len(self._words), np.uint64)
+        self._is_made = np.zeros(len(self._words), np.bool_)
+        self.records: dict[int, BarrierRecord] = {}
+        self.ended: dict[int, PtxInstruction] = {}
+        self.threads: dict[int, PhasesOfThreads] = {}
+        self.suspects = memory.reporter.parity_suspects = ParitySuspects(self.threads)
+        self.waiting: dict[int, tuple[PtxInstruction, NDArray[np.int64]]] = {}
+
         self.late: list[_LateCompletion] = []
         self.awaited = np.full(memory.threads.shape, -1, np.int64)
 
@@ -156,99 +106,176 @@ class Mbarriers:
         self.late = [one for one in self.late if one.left.any()]
         return any_done
 
-    def word(self, position: int) -> Word | None:
-        """Read the mbarrier at a position of shared memory; None if there is none."""
-        return Word.of(int(self._words[position >> 3]))
+    @cached_property
+    def layout(self) -> WordLayout:
+        """The positions of the fields in the bits of an mbarrier."""
+        return layout_of(self.memory.chip)
 
-    def put(self, position: int, word: Word | None) -> None:
-        """Write an mbarrier's bits; None destroys it."""
-        self._words[position >> 3] = 0 if word is None else word.bits()
+    def word(self, position: int) -> Word:
+        """Read the mbarrier at a position of shared memory."""
+        return self.layout.word(int(self._words[position >> 3]))
 
-    def make(self, position: int, count: int) -> None:
-        """Begin the first phase of an mbarrier that needs ``count`` arrivals."""
-        self.put(position, Word(count, count, 0, 0))
-        block, released = self._released_at(position)
-        released.forget(block)
-        self._copies.pop(position, None)
+    def put(self, position: int, word: Word) -> None:
+        """Write an mbarrier's bits."""
+        self._words[position >> 3] = self._written[position >> 3] = self.layout.bits(word)
 
-    def _released_at(self, position: int) -> tuple[int, _ReleasedKnowledge]:
-        """Return the block of a position, and what was released at the mbarrier at its address."""
-        block, address = divmod(position, self.memory.shared.stride)
-        if address not in self._released:
-            self._released[address] = _ReleasedKnowledge.nothing(self.memory.causality)
-        return block, self._released[address]
+    def location(self, position: int) -> MemoryLocation:
+        """Return the location of an mbarrier, for messages."""
+        return self.memory.reporter.location("shared", position % self.memory.shared.stride, _BYTES)
+
+    def phases_of_threads(self, position: int) -> PhasesOfThreads:
+        """Return what threads saw of the mbarriers at the address of a position."""
+        address = position % self.memory.shared.stride
+        if address not in self.threads:
+            self.threads[address] = PhasesOfThreads(self.memory.threads.shape)
+        return self.threads[address]
 
     def exist(self, positions: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Return at which positions there is an mbarrier."""
-        return np.asarray(self._words.take(positions >> 3) >> np.uint64(62) & np.uint64(1) != 0)
+        """Return at which positions there is an mbarrier whose bits nothing else has overwritten."""
+        at = positions >> 3
+        return np.asarray(self._is_made.take(at) & (self._words.take(at) == self._written.take(at)))
+
+    def describe_missing(self, position: int) -> Diagnosis:
+        """Describe why there is no mbarrier at a position."""
+        return messages.no_barrier(self.location(position), self.records.get(position), self.ended.get(position))
+
+    def make(self, instruction: PtxInstruction, positions: NDArray[np.int64], counts: NDArray[np.int64]) -> list[Fault]:
+        """Begin the first phases of mbarriers that need ``counts`` arrivals; return which of them existed already."""
+        live, faults = self.exist(positions), []
+        for i, (position, count) in enumerate(zip(positions.tolist(), counts.tolist(), strict=True)):
+            if live[i]:
+                faults.append(messages.initialised_again(i, self.location(position), self.records[position]))
+            self.records[position] = BarrierRecord(instruction)
+            self.ended.pop(position, None)
+            self._is_made[position >> 3] = True
+            self.put(position, Word(count, count, 0, 0))
+            self._order.forget(position)
+            self._copies.pop(position, None)
+            self.phases_of_threads(position).forget(position // self.memory.shared.stride)
+        return faults
+
+    def end(self, instruction: PtxInstruction, positions: NDArray[np.int64]) -> None:
+        """End mbarriers; their memory keeps its bytes."""
+        for position in positions.tolist():
+            self._is_made[position >> 3] = False
+            self.ended[position] = instruction
 
     def parities(self, positions: NDArray[np.int64]) -> NDArray[np.uint64]:
         """Return the parities of the current phases."""
         return np.asarray(self._words.take(positions >> 3) >> np.uint64(63))
 
+    def phases(self, positions: NDArray[np.int64]) -> NDArray[np.int32]:
+        """Return the numbers of the current phases, from 0."""
+        return np.array([self.records[x].phase for x in positions.tolist()], np.int32)
+
     def await_more(self, positions: NDArray[np.int64]) -> None:
         """Let the current phases need an additional arrival of each thread."""
         for position in positions.tolist():
             word = self.word(position)
-            if word is not None:
-                word.pending += 1
-                self.put(position, word)
+            word.pending += 1
+            self.put(position, word)
 
-    def expect(self, positions: NDArray[np.int64], amounts: NDArray[np.int64]) -> None:
-        """Add to the numbers of expected bytes, for some threads in their order."""
-        for position, amount in zip(positions.tolist(), amounts.tolist(), strict=True):
-            word = self.word(position)
-            if word is not None:
-                word.bytes += amount
-                self.settle(position, word)
+    def expect(
+        self, instruction: PtxInstruction, positions: NDArray[np.int64], amounts: NDArray[np.int64]
+    ) -> list[Fault]:
+        """Add to the numbers of expected bytes, for some threads in their order; negative ones have arrived."""
+        faults: list[Fault] = []
+        for i, (position, amount) in enumerate(zip(positions.tolist(), amounts.tolist(), strict=True)):
+            word, record = self.word(position), self.records[position]
+            faults += self._expect(instruction, i, position, word, amount)
+            if amount < 0:
+                record.arrived_bytes -= amount
+                record.delivery = instruction
+            self.settle(position, word)
         self._finish_copies()
+        return faults
 
-    def deliver(self, positions: NDArray[np.int64], amounts: NDArray[np.int64]) -> None:
-        """Complete the transactions of copies, whose bytes arrive in small packets.
+    def _expect(self, instruction: PtxInstruction, i: int, position: int, word: Word, amount: int) -> list[Fault]:
+        """Add to the number of expected bytes; return a fault if it leaves its range."""
+        record = self.records[position]
+        word.bytes += amount
+        if amount > 0:
+            record.expected_bytes += amount
+            record.expectation = instruction
+        if abs(word.bytes) <= LARGEST_COUNT:
+            return []
+        return [messages.too_many_bytes(i, self.location(position), record, word.bytes)]
 
-        If more bytes arrive than the phase expects, it completes when the expected ones have arrived, and the others
-        count for the next phase (NVIDIA H200, driver 580.159.04, 2026-11-23).
+    def deliver(
+        self, instruction: PtxInstruction, positions: NDArray[np.int64], at: ThreadIndices,
+        amounts: NDArray[np.int64], packet: int,
+    ) -> list[Fault]:  # fmt: skip
+        """Complete the transactions of copies, whose bytes arrive in packets.
+
+        If more bytes arrive than the phase expects, it completes if the expected ones are whole packets, and the others
+        count for the next phase; otherwise, it never completes. Recorded (NVIDIA GPUs of sm_90, driver 580.159.04): 112
+        of 128 bytes of a tensor map complete a phase, 512 of 1024 bytes of a bulk copy do, 16 and 1008 do not.
         """
-        for position, amount in zip(positions.tolist(), amounts.tolist(), strict=True):
-            word = self.word(position)
-            if word is None:
-                continue
-            rest = amount - word.bytes if 0 < word.bytes < amount and not word.pending else 0
+        faults = []
+        self._take_part(positions, at, self.phases(positions), by_copies=True)
+        for i, (position, amount) in enumerate(zip(positions.tolist(), amounts.tolist(), strict=True)):
+            word, record = self.word(position), self.records[position]
+            more = amount - word.bytes if 0 < word.bytes < amount and not word.pending else 0
+            rest = 0 if word.bytes % packet else more
             word.bytes -= amount - rest
+            record.delivery = instruction
+            record.arrived_bytes += amount
+            if more:
+                where = self.location(position)
+                faults.append(messages.more_bytes(i, where, record, amount, more, completes=rest > 0))
+                record.is_reported = True
             self.settle(position, word)
             if rest:
                 word.bytes -= rest
+                record.arrived_bytes = rest
                 self.put(position, word)
         self._finish_copies()
+        return faults
 
     def arrive(
-        self, positions: NDArray[np.int64], counts: NDArray[np.int64], expected: NDArray[np.int64], *,
-        drop: bool = False, completes: bool = True,
-    ) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:  # fmt: skip
+        self, instruction: PtxInstruction, positions: NDArray[np.int64], at: ThreadIndices,
+        counts: NDArray[np.int64], expected: NDArray[np.int64], *, drop: bool = False, completes: bool = True,
+    ) -> Arrivals:  # fmt: skip
         """Arrive for some threads in their order, ``counts`` arrivals each, after expecting ``expected`` more bytes.
 
-        Return the mbarrier's bits before each arrival, and which arrivals are refused: a phase has too few pending
-        arrivals, or would complete where it must not.
+        An arrival with a fault that a phase has too few pending arrivals for is left out.
         """
-        tokens, refused = np.zeros(len(positions), np.uint64), np.zeros(len(positions), np.bool_)
+        states, faults = np.zeros(len(positions), np.uint64), list[Fault]()
+        phases = np.zeros(len(positions), np.int32)
         for position in np.unique(positions).tolist():
             selected = np.flatnonzero(positions == position)
-            word = self.word(position)
-            if word is None:
-                continue
+            word, record = self.word(position), self.records[position]
+            record.arrival = instruction
             for i, count, more in zip(
                 selected.tolist(), counts[selected].tolist(), expected[selected].tolist(), strict=True
             ):
-                tokens[i] = word.bits()
-                word.bytes += more
-                if count > word.pending or (not completes and count == word.pending and not word.bytes):
-                    refused[i] = True
+                states[i], phases[i] = self.layout.state(self.layout.bits(word)), record.phase
+                if more:
+                    faults += self._expect(instruction, i, position, word, more)
+                if not completes and count == word.pending and not word.bytes:
+                    faults.append(messages.completes_where_it_must_not(i, self.location(position), record))
+                if count > word.pending:
+                    faults.append(messages.over_arrival(i, self.location(position), record, word, count))
                     continue
+                if record.phase > record.seen + 1:
+                    faults.append(messages.unseen_phase(i, self.location(position), record, word))
                 word.expected -= count if drop else 0
                 word.pending -= count
                 self.settle(position, word)
+        self._take_part(positions, at, phases)
         self._finish_copies()
-        return tokens, refused
+        return Arrivals(states, faults)
+
+    def _take_part(
+        self, positions: NDArray[np.int64], at: ThreadIndices, phases: NDArray[np.int32], *, by_copies: bool = False
+    ) -> None:
+        """Record at which phases threads arrived, or to which their copies delivered bytes."""
+        addresses = positions % self.memory.shared.stride
+        for address in np.unique(addresses).tolist():
+            mine = addresses == address
+            found = self.phases_of_threads(address)
+            last = found.copied if by_copies else found.arrived
+            last[at[0][mine], at[1][mine], at[2][mine]] = phases[mine]
 
     def release(
         self, positions: NDArray[np.int64], at: ThreadIndices, live: NDArray[np.bool_], *, relaxed: bool
@@ -257,39 +284,19 @@ class Mbarriers:
 
         Each thread has the position of its mbarrier; with ``relaxed``, threads release only what they knew at a fence.
         """
-        causality = self.memory.causality
-        for released, participants in self._by_address(positions, at, live.shape):
-            times, pieces = causality.release(participants, live, relaxed=relaxed)
-            np.maximum(released.arriving, times, out=released.arriving)
-            if pieces is not None:
-                released.arriving_pieces[:] = causality.knowledge.join(released.arriving_pieces, pieces)
+        self._order.release(positions, at, live, relaxed=relaxed)
 
     def observe(
         self, positions: NDArray[np.int64], at: ThreadIndices, live: NDArray[np.bool_], *, relaxed: bool
     ) -> None:
         """Let threads that see a completed phase acquire what was released; if ``relaxed``, at their next fence."""
-        causality = self.memory.causality
-        for released, participants in self._by_address(positions, at, live.shape):
-            if relaxed:
-                causality.see_released(participants, released.completed, released.completed_pieces)
-            else:
-                causality.learn(participants, live, released.completed, released.completed_pieces)
-
-    def _by_address(
-        self, positions: NDArray[np.int64], at: ThreadIndices, shape: tuple[int, ...]
-    ) -> Iterator[tuple[_ReleasedKnowledge, NDArray[np.bool_]]]:  # fmt: skip
-        addresses = positions % self.memory.shared.stride
-        for address in np.unique(addresses).tolist():
-            selected = addresses == address
-            participants = np.zeros(shape, np.bool_)
-            participants[at[0][selected], at[1][selected], at[2][selected]] = True
-            yield self._released_at(address)[1], participants
+        self._order.observe(positions, at, live, relaxed=relaxed)
 
     def settle(self, position: int, word: Word) -> None:
         """Complete the phase if nothing is pending, note its copies as complete, and write the mbarrier's bits."""
         if word.completes():
-            block, released = self._released_at(position)
-            released.complete(block)
+            self.records[position].begin_phase()
+            self._order.complete(position)
             self._completed += self._copies.pop(position, ())
         self.put(position, word)
 
@@ -303,29 +310,28 @@ class Mbarriers:
         for copy, mask, now in done.values():
             self._async_copies.finish([(copy, mask)], now)
 
-    def note_waits(
-        self, instruction: PtxInstruction, positions: NDArray[np.int64], over: NDArray[np.bool_], at: ThreadIndices
-    ) -> None:
-        """Record at which mbarriers threads waited last, and whether the phase was complete."""
-        self._waits[instruction.line] = instruction, positions, over
+    def wait(
+        self, instruction: PtxInstruction, positions: NDArray[np.int64], at: ThreadIndices, over: NDArray[np.bool_], *,
+        by_parity: bool,
+    ) -> list[Fault]:  # fmt: skip
+        """Record that threads wait, and which of them saw the phase complete; return waits for the wrong parity."""
+        shape = self.memory.threads.shape
+        if instruction.line not in self.waiting:
+            self.waiting[instruction.line] = instruction, np.full(shape, -1, np.int64)
+        self.waiting[instruction.line][1][at] = np.where(over, -1, positions)
         if self.late:
             self.awaited[at] = np.where(over, -1, positions)
+        faults: list[Fault] = []
+        for position in np.unique(positions[over]).tolist():
+            record, phases = self.records[position], self.phases_of_threads(position)
+            record.seen = max(record.seen, record.phase - 1)
+            chosen = np.flatnonzero(over & (positions == position))
+            who = at[0][chosen], at[1][chosen], at[2][chosen]
+            wrong = chosen[phases.arrived[who] == record.phase] if by_parity else chosen[:0]
+            faults += [messages.wait_for_the_phase_before(i, self.location(position), record) for i in wrong.tolist()]
+            phases.saw(who, np.full(len(chosen), record.phase - 1, np.int32), instruction)
+        return faults
 
-    def describe_waits(self, block: int) -> list[str]:
-        """Describe what is missing to the phases of a block's mbarriers for which threads wait."""
-        stride = self.memory.shared.stride
-        texts = []
-        for instruction, positions, over in self._waits.values():
-            for position in np.unique(positions[~over & (positions // stride == block)]).tolist()[:_MOST_SHOWN]:
-                word = self.word(position)
-                location = self.memory.reporter.location("shared", position - block * stride, _BYTES)
-                if word is not None:
-                    texts.append(
-                        f"the mbarrier of {location}, for which line {instruction.line} waits, lacks {word.pending} of "
-                        f"{word.expected} arrivals and {max(word.bytes, 0)} bytes"
-                    )
-        return texts
-
-    def attach(self, position: int, copies: list[tuple[AsyncCopy, Active]], now: Moment | None) -> None:
+    def attach(self, position: int, copies: Iterable[tuple[AsyncCopy, Active]], now: Moment | None) -> None:
         """Let the current phase complete some copies, written at the time ``now``."""
         self._copies.setdefault(position, []).extend(_AttachedCopy(copy, mask, now) for copy, mask in copies)

@@ -20,6 +20,7 @@ from wmma_emu.ptx.memory.access_messages import (
 from wmma_emu.ptx.memory.heap import GlobalMemory
 from wmma_emu.ptx.memory.masks import any_of, first_where
 from wmma_emu.ptx.memory.padding import Padding
+from wmma_emu.ptx.memory.parity_suspects import ParitySuspects
 from wmma_emu.ptx.memory.resolved_access import ResolvedAccess
 from wmma_emu.ptx.memory.windows import ResolvedAddresses
 from wmma_emu.ptx.program.program import KernelProgram, PtxInstruction
@@ -32,7 +33,8 @@ _MOST_LINES = 8
 class Reporter:
     """Reports illegal accesses of a wave; ``note_use`` is called with uses of undefined bits too.
 
-    ``actors`` are the lanes that act for all lanes of their warps, (blocks, warps), if some do.
+    ``actors`` are the lanes that act for all lanes of their warps, (blocks, warps), if some do; ``parity_suspects``
+    collects waits at mbarriers that may have caused a race.
     """
 
     def __init__(self, program: KernelProgram, heap: GlobalMemory, threads: Threads, findings: Sightings) -> None:
@@ -40,6 +42,7 @@ class Reporter:
         self.note_use: Callable[[PtxInstruction, Origins, NDArray[np.int64]], None] | None = None
         self._padding = Padding(program, heap)
         self.actors: NDArray[np.intp] | None = None
+        self.parity_suspects: ParitySuspects | None = None
 
     @property
     def code(self) -> tuple[PtxInstruction, ...]:

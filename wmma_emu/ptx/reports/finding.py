@@ -56,6 +56,8 @@ class Finding:
         The number of threads that caused it, at all lines (or warps, where a warp acts).
     others : tuple of Place
         The other sides of a race.
+    table : tuple of str
+        For a deadlock: the mbarriers of the blocks that do not make progress, which the message lists too.
     """
 
     id: str
@@ -73,6 +75,7 @@ class Finding:
     aliases: tuple[str, ...] = field(repr=False, default=())
     _explain: Explain | None = field(repr=False, compare=False, default=None)
     _in_ptx: bool = field(repr=False, compare=False, default=True)
+    table: tuple[str, ...] = field(repr=False, default=())
 
     @property
     def severity(self) -> str:
@@ -150,7 +153,8 @@ class Finding:
 
     @in_either_spelling
     def to_text(self, width: int = 100, *, verbose: bool = False, color: bool = False) -> str:
-        """Return the finding as text for a terminal: at most 12 lines, or everything that is known.
+        """Return the finding as text for a terminal: at most 12 lines and a table of mbarriers, or
+        everything that is known.
 
         Parameters
         ----------
@@ -177,8 +181,9 @@ class Finding:
         seen += f", first in {', '.join(who)}" if who else ""
         inlined = ", ".join(x for x in dict.fromkeys(map(_inlined_text, self.sides)) if x)
         return FindingParts(
-            self.severity, self.title, self.id, self.sides, self.message, self.fix, seen, self.details,
-            tuple(_sighting_text(x) for x in self.sightings if self._in_ptx), _page_text(self.kind), inlined,
+            self.severity, self.title, self.id, self.sides, self.message.partition("; mbarriers: ")[0], self.fix, seen,
+            self.details, tuple(_sighting_text(x) for x in self.sightings if self._in_ptx), _page_text(self.kind),
+            inlined, self.table,
         )  # fmt: skip
 
     def explain(self) -> History:

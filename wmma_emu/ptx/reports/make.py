@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 from wmma_emu.errors import printable
-from wmma_emu.ptx.findings import TITLES, Name, Place, Sighting
+from wmma_emu.ptx.findings import TITLES, Name, Place, Sighting, Table
 from wmma_emu.ptx.memory.races.remedies import REMEDIES, is_update
 from wmma_emu.ptx.program.program import KernelProgram, PtxInstruction, SourceLine
 from wmma_emu.ptx.reports.causes import Cause, Edge, causes_of
@@ -16,7 +16,7 @@ from wmma_emu.ptx.reports.fixes import Fix, Trial, likely_fix, tried_fix
 from wmma_emu.ptx.reports.frames import QuotedLine, quoted
 from wmma_emu.ptx.reports.gaps import loops_of
 from wmma_emu.ptx.reports.identifiers import code_of_side, identifier
-from wmma_emu.ptx.reports.words import Names, NamesOfThePtx, source_text
+from wmma_emu.ptx.reports.words import Names, NamesOfThePtx, row_text, source_text
 
 _READS = ("ld", "ldu", "ldmatrix", "wmma.load")
 _WRITES = ("st", "stmatrix", "wmma.store")
@@ -74,6 +74,10 @@ class FindingMaker:
             source_text(edge.sighting.said, self.names, sides[0].file), sides, variables,
             self.names.element(location) if location else "", Fix(partial(self._fix, cause, sides, met)), sightings,
             self._more(cause), self._aliases(cause), self.explain, self.in_ptx,
+            tuple(
+                row_text(row, self.names, sides[0].file)
+                for x in edge.sighting.said if isinstance(x, Table) for row in x.rows
+            ),
         )  # fmt: skip
 
     def _aliases(self, cause: Cause) -> tuple[str, ...]:

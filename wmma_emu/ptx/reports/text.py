@@ -8,7 +8,9 @@ from typing import NamedTuple
 from wmma_emu.ptx.reports.frames import QuotedLine
 
 MOST_LINES = 12
-"""The maximum number of lines of a finding that is not verbose."""
+"""The maximum number of lines of a finding that is not verbose, without the table of a deadlock."""
+
+_MOST_ROWS = 8
 
 _LEAST_OF_MESSAGE = 2
 _LEAST_OF_QUOTE = 10
@@ -34,6 +36,7 @@ class FindingParts(NamedTuple):
     sightings: Sequence[str]
     page: str
     inlined: str = ""
+    table: Sequence[str] = ()
 
 
 _Frame = tuple[list[str], list[str]]
@@ -72,12 +75,19 @@ def text_of(found: FindingParts, width: int, *, verbose: bool = False, color: bo
     lines, ends = _frame_for(found, len(message), width, color, verbose)
     if not verbose:
         message = _wrapped(found.message, width - 2, "", _room(lines, ends))
-    lines += [f"  {x}" for x in message] + ends
+    lines += [f"  {x}" for x in message] + _table(found.table, width, color, verbose) + ends
     if verbose and found.sightings:
         lines += _look("  in the PTX:", "label", color).splitlines()
         for each in found.sightings:
             lines += [f"    {x}" for part in each.splitlines() for x in _wrapped(part, width - 4, "  ")]
     return "\n".join(x.rstrip() for x in lines)
+
+
+def _table(rows: Sequence[str], width: int, color: bool, verbose: bool) -> list[str]:
+    """Write the table of a message, each row on separate lines."""
+    shown = rows if verbose or len(rows) <= _MOST_ROWS else [*rows[:_MOST_ROWS], f"and {len(rows) - _MOST_ROWS} more"]
+    head = [f"  {_look('mbarriers:', 'label', color)}"] if rows else []
+    return head + [f"    {x}" for row in shown for x in _wrapped(row, width - 4, "  ")]
 
 
 def _frame_for(found: FindingParts, message: int, width: int, color: bool, verbose: bool) -> _Frame:

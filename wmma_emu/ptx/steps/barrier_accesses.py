@@ -1,14 +1,19 @@
 # SPDX-License-Identifier: MIT
 """The mbarrier operand of an instruction, and the threads that access the barriers that it names."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.ptx.causality import ThreadIndices
+from wmma_emu.ptx.findings import Diagnosis
 from wmma_emu.ptx.memory.generic import classify
 from wmma_emu.ptx.memory.masks import fit
+from wmma_emu.ptx.memory.mbarrier_messages import NOT_INITIALISED
+from wmma_emu.ptx.memory.mbarrier_records import Fault
+from wmma_emu.ptx.memory.resolved_access import BLOCK
 from wmma_emu.ptx.program.faults import refusal
 from wmma_emu.ptx.program.program import AddressOperand, Operand, PtxInstruction
 from wmma_emu.ptx.state import State
@@ -94,13 +99,33 @@ def barrier_accesses(
     if space == "shared" and write:
         memory.note_store(reached, positions, active, None)
     elif space == "shared" and memory.races is not None:
-        memory.races.read(reached, active)
+        strong = reached.access._replace(strength=BLOCK)  # a bulk copy does not load its barrier as a value
+        memory.races.read(reached._replace(access=strong), active)
     accesses = BarrierAccesses(positions, *np.nonzero(mask))
     if exists:
         made = memory.mbarriers.exist(positions)
         if not made.all():
-            wrong = accesses.only(~made).mask(shape)
-            text = "this address does not contain a barrier: no mbarrier.init has created one"
-            note(state, instruction, "illegal operand", wrong, text)
+            described = memory.mbarriers.describe_missing(int(positions[~made][0]))
+            note(state, instruction, NOT_INITIALISED, accesses.only(~made).mask(shape), described)
             accesses = accesses.only(made)
     return accesses
+
+
+def report_faults(
+    state: State, instruction: PtxInstruction, accesses: BarrierAccesses, faults: Sequence[Fault]
+) -> None:  # fmt: skip
+    """Report the faults of threads that access barriers: of each kind, the first one and the number of threads."""
+    for kind in dict.fromkeys(x.kind for x in faults):
+        found = [x for x in faults if x.kind == kind]
+        threads = np.zeros(len(accesses.positions), np.bool_)
+        threads[[x.access for x in found]] = True
+        first = min(found, key=lambda x: x.access)
+        note(state, instruction, kind, accesses.only(threads).mask(state.shape), Diagnosis(first.message, first.remedy))
+
+
+def deliver(
+    state: State, instruction: PtxInstruction, accesses: BarrierAccesses, amounts: NDArray[np.int64], packet: int
+) -> None:
+    """Complete the transactions of copies at mbarriers, whose bytes are counted in packets."""
+    faults = state.memory.mbarriers.deliver(instruction, accesses.positions, accesses.at, amounts, packet)
+    report_faults(state, instruction, accesses, faults)

@@ -24,6 +24,9 @@ from wmma_emu.ptx.steps.tensor_copies import tensor_load, tensor_prefetch, tenso
 _SIZE_BITS = 0xFFFF0
 """The bits of a size that an H200 uses (driver 580.159.04, 2026-11-28: ``tests/ptx/tensor_maps``)."""
 
+_PACKET = 128
+"""The bytes that a bulk copy completes at a time; assumed: 512 are whole packets, 16 and 1008 are not."""
+
 _TYPE = re.compile(r"([bsu](32|64)|b?f16|f32|f64)\Z")
 
 
@@ -99,7 +102,7 @@ def _load(
             if reduction:
                 combine_chunks(state, instruction, chunks, accesses, bytes_of, reduction, element)
             else:
-                load_chunks(state, instruction, chunks, accesses, bytes_of)
+                load_chunks(state, instruction, chunks, accesses, bytes_of, packet=_PACKET)
 
     return step
 

@@ -13,7 +13,7 @@ from wmma_emu.ptx.memory.async_copies import AsyncCopy, padded_words
 from wmma_emu.ptx.memory.races.wave import Moment
 from wmma_emu.ptx.program.program import Operand, PtxInstruction
 from wmma_emu.ptx.state import State
-from wmma_emu.ptx.steps.barrier_accesses import BarrierAccesses
+from wmma_emu.ptx.steps.barrier_accesses import BarrierAccesses, deliver
 from wmma_emu.ptx.steps.collectives import note
 from wmma_emu.ptx.steps.issuers import Issuers
 from wmma_emu.ptx.threads import Active, Array
@@ -54,11 +54,11 @@ _Load = Callable[..., tuple[Array, Undefined | None]]
 
 def load_chunks(
     state: State, instruction: PtxInstruction, chunks: CopiedChunks, accesses: BarrierAccesses,
-    amounts: NDArray[np.int64], fill: int = 0, changed: Rounding = lambda words: words,
+    amounts: NDArray[np.int64], fill: int = 0, changed: Rounding = lambda words: words, *, packet: int = CHUNK_BYTES,
 ) -> None:  # fmt: skip
     """Copy chunks to shared memory; they arrive when the phases of the threads' mbarriers complete.
 
-    ``amounts`` are the bytes that each of the threads completes, in the order of ``accesses``.
+    ``amounts`` are the bytes that each of the threads completes, in the order of ``accesses``, in packets.
     """
     memory, barriers = state.memory, state.memory.mbarriers
     with memory.acting(chunks.issuers.actors()):
@@ -68,7 +68,7 @@ def load_chunks(
     def complete(accesses: BarrierAccesses, amounts: NDArray[np.int64]) -> None:
         for position, block, warp in zip(*(x.tolist() for x in accesses[:3]), strict=True):
             barriers.attach(position, [(copy, _of_warp(state.shape, block, warp))], now)
-        barriers.deliver(accesses.positions, amounts)
+        deliver(state, instruction, accesses, amounts, packet)
 
     if copy.late_words is None:
         complete(accesses, amounts)

@@ -12,7 +12,7 @@ from wmma_emu.ptx.memory.masks import fit
 from wmma_emu.ptx.program.program import PtxInstruction
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.atomic_table import operation_of
-from wmma_emu.ptx.steps.barrier_accesses import BarrierAccesses
+from wmma_emu.ptx.steps.barrier_accesses import BarrierAccesses, deliver
 from wmma_emu.ptx.steps.chunk_copies import CHUNK_BYTES, WORD_BYTES, WORDS, CopiedChunks
 from wmma_emu.ptx.threads import Array
 from wmma_emu.ptx.widths import bits_of_type
@@ -94,7 +94,7 @@ def combine_chunks(
     def complete(store: ChunkStore, accesses: BarrierAccesses, amounts: NDArray[np.int64]) -> None:
         store.write()
         barriers.release(accesses.positions, accesses.at, state.live, relaxed=False)
-        barriers.deliver(accesses.positions, amounts)
+        deliver(state, instruction, accesses, amounts, CHUNK_BYTES)
 
     if memory.asynchrony.delays(instruction):
         barriers.postpone(

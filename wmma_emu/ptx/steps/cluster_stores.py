@@ -13,7 +13,7 @@ from wmma_emu.ptx.program.program import Operand, PtxInstruction
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.addresses import address_operand, addresses_of, space_of
 from wmma_emu.ptx.steps.atomic_table import operation_of
-from wmma_emu.ptx.steps.barrier_accesses import BarrierAccesses, barrier_accesses, barrier_operand
+from wmma_emu.ptx.steps.barrier_accesses import BarrierAccesses, barrier_accesses, barrier_operand, deliver
 from wmma_emu.ptx.steps.bulk_reductions import SHARED_REDUCTIONS
 from wmma_emu.ptx.steps.lane_operations import Active, Step
 from wmma_emu.ptx.steps.loads import elements_of, require_values
@@ -105,7 +105,7 @@ def _completing(
         def complete(accesses: BarrierAccesses) -> None:
             write(state, where, accesses.mask(state.shape))
             barriers.release(accesses.positions, accesses.at, state.live, relaxed=False)
-            barriers.deliver(accesses.positions, np.full(len(accesses.positions), size, np.int64))
+            deliver(state, instruction, accesses, np.full(len(accesses.positions), size, np.int64), size)
 
         if state.memory.asynchrony.delays(instruction):
             barriers.postpone(accesses.positions, lambda chosen: complete(accesses.only(chosen)))

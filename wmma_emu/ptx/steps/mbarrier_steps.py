@@ -5,17 +5,22 @@ from collections.abc import Callable
 
 import numpy as np
 
+from wmma_emu.ptx.memory.mbarrier_words import COUNT_BITS, LARGEST_COUNT
 from wmma_emu.ptx.program.faults import refusal
 from wmma_emu.ptx.program.program import AddressOperand, PtxInstruction, Register
 from wmma_emu.ptx.state import State
-from wmma_emu.ptx.steps.barrier_accesses import BarrierAccesses, barrier_accesses, barrier_operand, operand_at, value_at
+from wmma_emu.ptx.steps.barrier_accesses import (
+    BarrierAccesses,
+    barrier_accesses,
+    barrier_operand,
+    operand_at,
+    report_faults,
+    value_at,
+)
 from wmma_emu.ptx.steps.collectives import note
 from wmma_emu.ptx.steps.lane_operations import Active, CompileContext, Step
 from wmma_emu.ptx.steps.loads import require_values, written_register
 from wmma_emu.ptx.threads import Array
-
-_LARGEST_COUNT = (1 << 20) - 1
-_TOO_MANY = "the arrival count exceeds the pending arrivals of the barrier's phase"
 
 
 def mbarrier(instruction: PtxInstruction, context: CompileContext) -> Step:
@@ -34,14 +39,15 @@ def _init(instruction: PtxInstruction) -> Step:
         state.require_defined(instruction, count, active, "the number of arrivals")
         counts, barriers = state.read(count, "u32"), state.memory.mbarriers
         accesses = barrier_accesses(state, instruction, address, active, write=True, exists=False)
-        numbers = accesses.of(counts, state.shape)
-        wrong = (numbers == 0) | (numbers > _LARGEST_COUNT)
+        numbers = accesses.of(counts, state.shape).astype(np.int64)
+        wrong = (numbers == 0) | (numbers > LARGEST_COUNT)
         note(
             state, instruction, "illegal operand", accesses.only(wrong).mask(state.shape),
-            f"the arrival count of a phase is not legal; legal counts are 1 to {_LARGEST_COUNT}",
+            f"the arrival count of a phase is not legal; legal counts are 1 to {LARGEST_COUNT}",
         )  # fmt: skip
-        for position, number in zip(accesses.positions.tolist(), numbers.tolist(), strict=True):
-            barriers.make(position, number & _LARGEST_COUNT)
+        report_faults(
+            state, instruction, accesses, barriers.make(instruction, accesses.positions, numbers & LARGEST_COUNT)
+        )
 
     return step
 
@@ -50,8 +56,8 @@ def _inval(instruction: PtxInstruction) -> Step:
     address = barrier_operand(instruction, operand_at(instruction, 0))
 
     def step(state: State, active: Active) -> None:
-        for position in barrier_accesses(state, instruction, address, active, write=True).positions.tolist():
-            state.memory.mbarriers.put(position, None)
+        accesses = barrier_accesses(state, instruction, address, active, write=True)
+        state.memory.mbarriers.end(instruction, accesses.positions)
 
     return step
 
@@ -75,14 +81,19 @@ def _arrive(instruction: PtxInstruction) -> Step:
         barriers, accesses = state.memory.mbarriers, barrier_accesses(state, instruction, address, active, write=False)
         numbers = accesses.of(amounts, state.shape).astype(np.int64)
         counts, expected = (np.ones_like(numbers), numbers) if expects else (numbers, np.zeros_like(numbers))
-        barriers.release(accesses.positions, accesses.at, state.live, relaxed=relaxed)
-        tokens, refused = barriers.arrive(
-            accesses.positions, counts, expected, drop=drop, completes=not never_completes
+        wrong = (counts == 0) | (counts > LARGEST_COUNT)
+        note(
+            state, instruction, "illegal operand", accesses.only(wrong).mask(state.shape),
+            f"the number of arrivals is not legal; legal numbers are 1 to {LARGEST_COUNT}",
         )  # fmt: skip
-        note(state, instruction, "illegal operand", accesses.only(refused).mask(state.shape), _TOO_MANY)
+        barriers.release(accesses.positions, accesses.at, state.live, relaxed=relaxed)
+        arrivals = barriers.arrive(
+            instruction, accesses.positions, accesses.at, counts, expected, drop=drop, completes=not never_completes
+        )
+        report_faults(state, instruction, accesses, arrivals.faults)
         if isinstance(target, Register):
             states = np.zeros(state.shape, np.uint64)
-            states[accesses.blocks, accesses.warps, accesses.lanes] = tokens
+            states[accesses.blocks, accesses.warps, accesses.lanes] = arrivals.states
             state.write(target, states, active)
 
     return step
@@ -96,7 +107,8 @@ def _transactions(sign: int) -> Callable[[PtxInstruction], Step]:
             state.require_defined(instruction, amount, active, "the number of bytes")
             amounts, barriers = state.read(amount, "u32"), state.memory.mbarriers
             accesses = barrier_accesses(state, instruction, address, active, write=False)
-            barriers.expect(accesses.positions, sign * accesses.of(amounts, state.shape).astype(np.int64))
+            numbers = sign * accesses.of(amounts, state.shape).astype(np.int64)
+            report_faults(state, instruction, accesses, barriers.expect(instruction, accesses.positions, numbers))
 
         return step
 
@@ -114,7 +126,8 @@ def _wait(instruction: PtxInstruction) -> Step:
         parities = given & given.dtype.type(1) if by_parity else given >> np.uint64(63)
         barriers, accesses = state.memory.mbarriers, barrier_accesses(state, instruction, address, active, write=False)
         is_over = barriers.parities(accesses.positions) != accesses.of(parities, state.shape)
-        barriers.note_waits(instruction, accesses.positions, is_over, accesses.at)
+        faults = barriers.wait(instruction, accesses.positions, accesses.at, is_over, by_parity=by_parity)
+        report_faults(state, instruction, accesses, faults)
         over = accesses.only(is_over)
         barriers.observe(over.positions, over.at, state.live, relaxed=relaxed)
         state.write(target, over.mask(state.shape), active)
@@ -126,10 +139,13 @@ def _pending_count(instruction: PtxInstruction) -> Step:
     target, source = written_register(instruction, operand_at(instruction, 0)), value_at(instruction, 1)
 
     def step(state: State, active: Active) -> None:
-        value: Array = state.read(source, "b64") & np.uint64(_LARGEST_COUNT)
-        lost = state.undefined_in(source, value.dtype, active)
+        layout, states = state.memory.mbarriers.layout, state.read(source, "b64")
+        first, mask = np.uint64(layout.pending.first), np.uint64((1 << layout.counted) - 1)
+        value: Array = np.uint64(1 << layout.counted) - (states >> first & mask)
+        lost = state.undefined_in(source, states.dtype, active)
         if lost is not None:
-            lost = lost._replace(bits=lost.bits & np.uint64(_LARGEST_COUNT))
+            counted = np.uint64((2 << COUNT_BITS) - 1)
+            lost = lost._replace(bits=np.where(lost.bits >> first & mask, counted, np.uint64(0)))
         state.write(target, value.astype(np.uint32), active, lost)
 
     return step
@@ -162,8 +178,8 @@ def arrive_of_copies(instruction: PtxInstruction, counted: bool) -> Step:
                 barriers.attach(position, [(copy, who) for copy in under_way], now)
             if arrives:
                 once = np.ones(len(accesses.positions), np.int64)
-                _, refused = barriers.arrive(accesses.positions, once, 0 * once)
-                note(state, instruction, "illegal operand", accesses.only(refused).mask(state.shape), _TOO_MANY)
+                arrivals = barriers.arrive(instruction, accesses.positions, accesses.at, once, 0 * once)
+                report_faults(state, instruction, accesses, arrivals.faults)
 
         if not memory.asynchrony.delays(instruction):
             complete(accesses, counted)

@@ -91,6 +91,54 @@ REMEDIES = {
         "cp.async.bulk.commit_group and cp.async.bulk.wait_group.read in the thread that issued the copy; then a "
         "barrier, if other threads write the bytes",
     ),
+    "initialise": Remedy(
+        "",
+        "",
+        "one thread executes mbarrier.init, then fence.mbarrier_init if copies use the mbarrier; then a "
+        "__syncthreads(), before {1}",
+        "one thread executes mbarrier.init, then fence.mbarrier_init if copies use the mbarrier; then a "
+        "__syncthreads(), before this line",
+    ),
+    "begin again": Remedy(
+        "",
+        "",
+        "mbarrier.inval only after a __syncthreads() that follows the last use of the mbarrier",
+        "mbarrier.inval only after a __syncthreads() that follows the last use of the mbarrier",
+    ),
+    "end": Remedy(
+        "",
+        "",
+        "other memory for the mbarrier; or a __syncthreads() and mbarrier.inval before its memory is used again",
+        "other memory for the mbarrier; or a __syncthreads() and mbarrier.inval before its memory is used again",
+    ),
+    "arrivals": Remedy(
+        "",
+        "",
+        "initialise the mbarrier with the number of arrivals of a phase, or let fewer threads arrive: only one lane of "
+        "a warp, if it arrives for all; and wait for each phase before the arrivals of the next one",
+        "initialise the mbarrier with the number of arrivals of a phase, or let fewer threads arrive: only one lane of "
+        "a warp, if it arrives for all; and wait for each phase before the arrivals of the next one",
+    ),
+    "no complete": Remedy(
+        "",
+        "",
+        "leave out .noComplete where the arrival may be the last one of its phase",
+        "leave out .noComplete where the arrival may be the last one of its phase",
+    ),
+    "bytes": Remedy(
+        "",
+        "",
+        "expect exactly the bytes that all copies of the phase deliver",
+        "expect exactly the bytes that all copies of the phase deliver",
+    ),
+    "parity": Remedy(
+        "",
+        "",
+        "wait with the parity of the phase in which the data arrives: 0 for the first phase of an mbarrier, then 1, "
+        "then 0 again",
+        "wait with the parity of the phase in which the data arrives: 0 for the first phase of an mbarrier, then 1, "
+        "then 0 again",
+    ),
     "product": Remedy(
         "",
         "",

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from wmma_emu.ptx.causality import CausalityOrder
 from wmma_emu.ptx.findings import UNKNOWN, Detail, Diagnosis, MemoryLocation, Message, Place, Value, place_of
-from wmma_emu.ptx.memory.races.race import EQUAL, LANES_AT_ONCE, NEAR, Race, RacedBytes
+from wmma_emu.ptx.memory.races.race import EQUAL, LANES_AT_ONCE, NEAR, RACE, Race, RacedBytes
 from wmma_emu.ptx.memory.races.remedies import REMEDIES, remedy_of, separation
 from wmma_emu.ptx.memory.races.sides import Side, Sides
 from wmma_emu.ptx.memory.reporter import Reporter
@@ -59,6 +59,7 @@ class RaceReports:
         first = np.unravel_index(int(np.argmax(threads)), threads.shape)
         at = (*np.unravel_index(int(first[-1]), shape[:-3]), *first[:3])
         own = self._thread_at(at)
+        self._note_threads(race, at, own)
 
         def text(_: int) -> Diagnosis:
             address = int(np.broadcast_to(access.addresses, shape[1:])[at[1:]])
@@ -87,6 +88,18 @@ class RaceReports:
             race.kind, access.instruction, np.asarray(full.any(axis=0)), None, access.addresses, text,
             self._source_places(race, full),
         )  # fmt: skip
+
+    def _note_threads(self, race: Race, at: Sequence[Any], own: ThreadId) -> None:
+        """Note that two threads of a block race, possibly because of a wait at an mbarrier."""
+        suspects = self._reporter.parity_suspects
+        if suspects is None or race.kind != RACE or race.verb == "writes":
+            return
+        other = self._racing(race, at)[0]
+        if other[0] != own[0]:
+            return
+        one, another = (int(at[-3]), *own[1:]), (int(at[-3]), *other[1:])
+        suspects.note(race.access.instruction, one, another, reads=not race.write)
+        suspects.note(race.access.instruction, another, one, reads=race.verb == "read")
 
     def _thread_at(self, at: Sequence[Any]) -> ThreadId:
         block, warp, lane = self._order.acting_lane(at)
