@@ -80,6 +80,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--ptx-schedules", metavar="N", type=int, default=1,
         help="run each launch of `emulated_gpu` with its warps in N orders, and compare the results bit for bit",
     )  # fmt: skip
+    group.addoption(
+        "--ptx-asynchrony", choices=("eager", "late", "both"), default="eager",
+        help="when asynchronous copies and wgmma of the launches of `emulated_gpu` move their data: at once, as late "
+        "as the kernel allows, or both, and compare the results bit for bit",
+    )  # fmt: skip
     rule = (
         "the action for findings of the launches of `emulated_gpu`: error, warn or off, for all of them, or for a kind "
         "or a severity, as in 'off:race within a warp' or error:warning"
@@ -200,6 +205,7 @@ def emulated_gpu(request: pytest.FixtureRequest) -> "EmulatedGpu":
     session.launches = Launches()
     return EmulatedGpu(
         schedules=request.config.getoption("ptx_schedules"),
+        asynchrony=request.config.getoption("ptx_asynchrony"),
         findings=lambda: session.rules,
         watch=session.watch,
         baseline=None if session.files is None else session.files.baseline,

@@ -16,9 +16,8 @@ def begin(config: pytest.Config, rules: Callable[[], Any], watch: Callable[[Any]
     chip, stack = config.getoption("emulate"), ExitStack()
     environment.end()
     try:
-        session = stack.enter_context(
-            emulate(chip, findings=rules, watch=watch, schedules=config.getoption("ptx_schedules"))
-        )
+        options = {name: config.getoption(f"ptx_{name}") for name in ("schedules", "asynchrony")}
+        session = stack.enter_context(emulate(chip, findings=rules, watch=watch, **options))
     except WmmaEmuError as error:
         raise pytest.UsageError(f"--emulate={chip}: {error}; without a chip, write --emulate at the end") from error
     config.add_cleanup(stack.close)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""What does a GPU do with mbarriers and `elect.sync`? Runs the cases of `barrier_probe_cases` and `elect_probe_cases`.
+"""Record what a GPU does with mbarriers and `elect.sync`: the cases of `barrier_probe_cases`, `elect_probe_cases`.
 
     python3 -m tools.barrier_probe OUT.npz          # also writes OUT.txt
     python3 -m tools.barrier_probe --write FOLDER   # only writes the PTX, for an assembler; needs no GPU
 
-It needs NumPy and the driver (libcuda.so.1). Each case runs in a process of its own, with a time limit, because some
+It needs NumPy and the driver (libcuda.so.1). Each case runs in a separate process, with a time limit, because some
 launches end with an error, and some never end; after either, the rest of the case runs in a new process. Every launch
 is made twice, over memory with different contents, so that words that it did not write are recognised: they are 0xA5
 in every byte of the first launch, and 0x3C in the second.
@@ -57,7 +57,7 @@ def names_of(case: str) -> list[str]:
 
 
 def work(case: str, first: int) -> None:
-    """Make the launches of a case from one on; print each before it begins, and what it wrote."""
+    """Make the launches of a case, starting at one of them; print each before it begins, and what it wrote."""
     device = Device()
     device.load(module_of(case).encode())
     source = np.arange(4096, dtype=np.uint64)

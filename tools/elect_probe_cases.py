@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which lane does `elect.sync` elect? Kernels of one warp per block; each block has a membermask of its own.
+"""Which lane does `elect.sync` elect? Kernels of one warp per block; each block has its own membermask.
 
 Every lane that executes the instruction records the elected lane, as the instruction returns it, and its predicate.
 """

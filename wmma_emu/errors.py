@@ -14,6 +14,7 @@ __all__ = [
     "AlignmentError",
     "ArgumentError",
     "ArgumentValueError",
+    "AsynchronyDependenceError",
     "BackendUnavailableError",
     "CallError",
     "CompilationError",
@@ -189,6 +190,10 @@ class KernelFindingsError(WmmaEmuError, RuntimeError):
 
 class ScheduleDependenceError(WmmaEmuError, AssertionError):
     """A kernel's results depend on the order in which its warps run."""
+
+
+class AsynchronyDependenceError(ScheduleDependenceError):
+    """A kernel's results depend on the time at which its asynchronous operations move their data."""
 
 
 class UnmodelledArithmeticError(WmmaEmuError, ValueError):

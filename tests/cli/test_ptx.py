@@ -9,6 +9,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from tests.ptx.launch.asynchronous_kernels import CASES
 from tests.ptx.planted.table import PLANTED
 from tests.ptx.texts_of_launches import SCALE, SHIFT, entry
 from wmma_emu.cli import main
@@ -56,6 +57,22 @@ def test_a_kernel_runs_on_files_and_writes_those_that_are_named(run, texts):
     assert np.load("y.npy").tolist() == [0, 0.5, 1, 1.5, 2, 2.5, 6, 7] and np.load("x.npy")[1] == 1
     assert out.startswith("scale on sm_80: ") and "findings: none" in out
     assert "y.npy" in out.splitlines()[-1] or "y.npy" in out.splitlines()[-2]
+
+
+def test_asynchronous_operations_run_both_ways(run, here):
+    case = CASES["a copy is read before its group"]
+    (here / "k.ptx").write_text(case.faulty, encoding="utf-8")
+    np.save("words.npy", case.arguments[0])
+    given = ("ptx", "run", "k.ptx", "--grid", "1", "--block", "32", "--arg", "words.npy", "--arg", "o.npy=zeros:u32:32")
+    status, _, err = run(*given, "--checks", "none", "--asynchrony", "both")
+    assert status == 2
+    assert "with --asynchrony 'late', element [0] of argument 1 (out) of k is 0x00000007, not 0x00000064" in err
+    status, _, err = run(*given, "--checks", "none", "--asynchrony", "late")
+    assert (status, err) == (0, "")
+    assert np.load("o.npy").tolist() == [7] * 32
+    status, _, err = run(*given, "--asynchrony", "lazy")
+    assert status == 2
+    assert "'eager', 'late', 'both'" in err
 
 
 @pytest.mark.parametrize(("argument", "expected"), [

@@ -57,7 +57,7 @@ def test_a_tensor_map_is_passed_at_a_multiple_of_64_with_the_address_of_its_arra
     assert seen == (place + 16).to_bytes(8, "little") + given[8:]
 
 
-def test_addresses_in_arrays_are_those_of_the_gpu_in_the_launch_and_those_of_the_bundle_after_it(
+def test_addresses_in_arrays_are_translated_for_the_launch_and_back_after_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     arrays = {"x": np.zeros(64, np.uint8), "table": np.array([0x5008, 3], np.uint64).view(np.uint8)}

@@ -2,14 +2,14 @@
 """Record kernels of public libraries for Hopper on a GPU, and compare the emulator with what the chip did.
 
     python -m tools.hopper_libraries build OUT --work WORK --checkout LIBRARY=FOLDER ... [--only TEXT]
-    OUT/record.sh RECORDED                                      # on the machine with the GPU: OUT is all that it needs
+    OUT/record.sh RECORDED                                      # on the machine with the GPU: OUT has everything
     python -m tools.hopper_libraries unpack RECORDED BUNDLES --work WORK
     python -m tools.hopper_libraries compare BUNDLES [--asynchrony late] [--only TEXT]
 
-The kernels are those of FlashAttention-3, DeepGEMM, ThunderKittens and TileLang, as `libraries.py` lists them, with
-clusters of one block. Host programs of this project include the library's headers, fill the inputs with fixed
-pseudo-random values and launch; nothing of the checkouts is part of this project. The folder of TileLang is its
-installed package, ENV/lib/python3.11/site-packages/tilelang; it generates its kernel.
+`libraries.py` lists the kernels, of FlashAttention-3, DeepGEMM, ThunderKittens and TileLang, with clusters of one block.
+Host programs of this project include the library's headers, fill the inputs with fixed pseudo-random values and
+launch; no file of the checkouts is part of this project. The folder of TileLang is its installed package,
+ENV/lib/python3.11/site-packages/tilelang; it generates its kernel.
 """
 
 import argparse

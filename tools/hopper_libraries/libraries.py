@@ -40,7 +40,7 @@ class Program(NamedTuple):
     library : str
         Whose kernel it launches.
     flags : tuple of str
-        Of nvcc, as the library's own build has them.
+        Of nvcc, as in the library's own build.
     with_cutlass : bool
         Whether the library needs CUTLASS, which a checkout of it does not hold.
     only : str

@@ -21,6 +21,8 @@ __all__ = ["BundleWriter", "Memory", "memory_of_launch"]
 
 Bytes = NDArray[np.uint8]
 
+_SCRATCH = "the_global_scratch"
+
 _VERSION = (9, 0)
 """The newest version of PTX that the driver of CUDA 13.0 reads. Triton writes the newest that its ptxas reads."""
 
@@ -193,7 +195,8 @@ class BundleWriter:
             "after": {x: digest(y) for x, y in after.items()}, "emulated": kernel.module.arch.name,
             "source": self._source | {"case": self._case},
         }  # fmt: skip
-        said |= {"addresses": before.addresses} if self._pointed else {}
+        holds_addresses = self._pointed or _SCRATCH in before.arrays  # tensor maps, if the kernel makes any
+        said |= {"addresses": before.addresses} if holds_addresses else {}
         (folder / "launch.json").write_text(json.dumps(said, indent=1) + "\n")
         self.written.append(folder)
 

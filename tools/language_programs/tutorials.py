@@ -25,7 +25,7 @@ _ENDS = ("torch.manual_seed(0)", "@triton.testing.perf_report", 'if __name__ == 
 
 @contextmanager
 def gpu_of_the_fork() -> Iterator[None]:
-    """Give Triton's target a method of the fork, which asks for the kind of GPU."""
+    """Add a method of the fork, which asks for the kind of GPU, to Triton's target."""
     from triton.backends.compiler import GPUTarget
 
     with mock.patch.object(GPUTarget, "is_cuda_backend", lambda target: target.backend == "cuda", create=True):

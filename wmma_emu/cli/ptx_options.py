@@ -14,6 +14,7 @@ _ARGUMENT = (
     "unchanged, whatever its type and order; OUT.npy=zeros:f32:64x64 or "
     "OUT.npy=IN.npy, written after the launch; zeros:f32:1024, temporary memory; null; bytes:0a0b, a struct"
 )
+_ASYNCHRONIES = ("eager", "late", "both")
 _CHECKS = ("memory", "undefined", "races", "synchronisation", "none")
 
 
@@ -47,6 +48,9 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     option(parser, "--arg", completes=".npy", metavar="A", action="append", default=[], help=_ARGUMENT)
     option(parser, "--schedule", metavar="SEED", help="run the warps in an order drawn from a seed")
     option(parser, "--schedules", metavar="N", default="1", help="run in N orders, and compare the results")
+    option(parser, "--asynchrony", completes=_ASYNCHRONIES, metavar="A", default="eager",
+        help="when asynchronous copies and wgmma move their data: eager (default), at once; late, as late as the "
+        "kernel allows; both, and compare the results")  # fmt: skip
     option(parser, "--max-steps", metavar="N",
         help="instructions executed before the launch is stopped; 1e8 if left out")  # fmt: skip
     option(parser, "--max-seconds", metavar="S", help="seconds before a run of the launch is stopped; 300 if left out")
@@ -93,6 +97,7 @@ ACTIONS: dict[str, tuple[Callable[[argparse.ArgumentParser], None], str, str]] =
                    "Show the fields of a tensor map (CUtensorMap), in the driver's order of dimensions. The exit "
                    "status is 1 if the map breaks a rule of the driver, which is named."),
 }  # fmt: skip
+
 
 def add_ptx(parser: argparse.ArgumentParser) -> None:
     """Add the actions to the parser of `ptx`."""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Barriers: the threads that a warp waits for, its release, and the report of a deadlock."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from wmma_emu.errors import DivergenceError, as_finding
 from wmma_emu.kernels.sites import Frame
-from wmma_emu.kernels.trace import Meeting
+from wmma_emu.kernels.trace import MachineCall, Meeting
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.machine.barrier_counts import ALL, BARRIER_REDUCTIONS, are_complete
 from wmma_emu.ptx.machine.lane_ranges import ranges
@@ -27,6 +27,17 @@ class Barrier(NamedTuple):
         return self.call
 
 
+class PhaseWait(NamedTuple):
+    """The value that a kernel yields to wait for the phase of an mbarrier."""
+
+    call: str
+    machine_call: MachineCall
+    is_over: Callable[[], bool]
+
+    def __str__(self) -> str:
+        return self.call
+
+
 class Waiting(NamedTuple):
     """A warp that waits at a barrier, with the frames of the kernel and of the functions it called, innermost first."""
 
@@ -37,8 +48,31 @@ class Waiting(NamedTuple):
     @property
     def lines(self) -> tuple[int, ...]:
         """The kernel's line, then the lines of the functions it called."""
-        return tuple(line for _, _, line in reversed(self.frames))
+        return _lines_of(self.frames)
 
+
+class WaitingForPhase(NamedTuple):
+    """A warp that waits for the phase of an mbarrier, with the same frames."""
+
+    warp: int
+    barrier: PhaseWait
+    frames: tuple[Frame, ...]
+
+    @property
+    def lines(self) -> tuple[int, ...]:
+        """The kernel's line, then the lines of the functions it called."""
+        return _lines_of(self.frames)
+
+
+AnyWaiting = Waiting | WaitingForPhase
+
+
+def _lines_of(frames: tuple[Frame, ...]) -> tuple[int, ...]:
+    return tuple(line for _, _, line in reversed(frames))
+
+
+MBARRIERS = "; mbarriers: "
+"""The words in the message of a deadlock before what each mbarrier lacks."""
 
 _RESULTS = {"t.syncthreads_count()": "popc", "t.syncthreads_and()": "and", "t.syncthreads_or()": "or"}
 """The reduction that each call performs."""
@@ -96,26 +130,31 @@ def _require_one_line(here: list[Waiting]) -> None:
         )  # fmt: skip
 
 
-def require_release(released: object, waiting: list[Waiting], returned: Iterable[int]) -> None:
-    """Report a deadlock if warps wait and no barrier is complete."""
+def require_release(
+    released: object, waiting: Sequence[AnyWaiting], returned: Iterable[int],
+    mbarriers: Callable[[], Sequence[str]] = tuple,
+) -> None:  # fmt: skip
+    """Report a deadlock if warps wait and no barrier is complete; ``mbarriers`` describes those of the block."""
     if released:
         return
     gone = sorted(returned)
     ended = f"; returned: {_warps(gone)}" if gone else ""
+    fix = "make as many threads reach a barrier as it waits for"
+    if any(isinstance(x, WaitingForPhase) for x in waiting):
+        ended += f"{MBARRIERS}{', '.join(mbarriers())}"
+        fix = "let as many arrivals and bytes come as a phase expects, and wait for the parity of the phase: 0, then 1"
     raise _finding(
-        "deadlock", waiting,
-        f"deadlock: every remaining warp waits: {_waiting_text(waiting)}{ended}; make as many threads reach a "
-        "barrier as it waits for",
+        "deadlock", waiting, f"deadlock: every remaining warp waits: {_waiting_text(waiting)}{ended}; {fix}"
     )  # fmt: skip
 
 
-def _finding(kind: str, waiting: list[Waiting], message: str) -> DivergenceError:
+def _finding(kind: str, waiting: Sequence[AnyWaiting], message: str) -> DivergenceError:
     error = as_finding(kind, DivergenceError(message))
     error.waiting = waiting  # type: ignore[attr-defined]
     return error
 
 
-def _waiting_text(waiting: list[Waiting]) -> str:
+def _waiting_text(waiting: Sequence[AnyWaiting]) -> str:
     """Describe where each warp waits, grouping equal ones: ``warps 0-3 at t.syncthreads() in line 12``."""
     groups: dict[tuple[str, tuple[int, ...]], list[int]] = {}
     for x in sorted(waiting, key=lambda x: x.warp):

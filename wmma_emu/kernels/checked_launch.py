@@ -3,7 +3,7 @@
 
 import time
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -15,29 +15,29 @@ import numpy as np
 from wmma_emu.errors import KernelFindingsError, KernelFindingsWarning, LaunchLimitError, WmmaEmuError
 from wmma_emu.instructions import Arch
 from wmma_emu.instructions.launches import Dim3
-from wmma_emu.kernels.barriers import Waiting
+from wmma_emu.kernels.barriers import MBARRIERS, AnyWaiting, Waiting, WaitingForPhase
 from wmma_emu.kernels.memory_of_kernels import Memory
+from wmma_emu.kernels.python_words import in_python
 from wmma_emu.kernels.replay import Replay
 from wmma_emu.kernels.sites import frames_of_error, text_of
-from wmma_emu.kernels.trace import Meeting, Owner, Trace
+from wmma_emu.kernels.trace import MappedTensor, Meeting, Owner, Place, Trace
 from wmma_emu.layouts.spec import LANES
-from wmma_emu.ptx.findings import CHECKS, MemoryLocation, Sighting
+from wmma_emu.ptx.findings import CHECKS, Diagnosis, MemoryLocation, Sighting
 from wmma_emu.ptx.launch.actions import Actions
 from wmma_emu.ptx.launch.memory_of_arrays import raw
 from wmma_emu.ptx.launch.report import Report, summary_of
 from wmma_emu.ptx.launch.silenced_lines import apply_launch_silences
 from wmma_emu.ptx.launch.silences import silenced_findings
+from wmma_emu.ptx.launch.tensor_map import TensorMap
 from wmma_emu.ptx.program.program import PtxInstruction
 from wmma_emu.ptx.reports.causes import Cause
+from wmma_emu.ptx.reports.finding import Finding
 from wmma_emu.ptx.reports.frames import QuotedLine
 from wmma_emu.ptx.reports.make import FindingMaker, numbered
 from wmma_emu.watching import watching
 
 _MOST_TRACED = 1 << 18
 """The number of accesses that are kept: when a block ends after this many, they are checked and discarded."""
-
-_PYTHON = {"__syncthreads()": "yield t.syncthreads()", "__syncwarp()": "t.syncwarp()", "atomicAdd()": "numpy.add.at()"}
-"""The Python equivalents of calls of CUDA C++."""
 
 
 class _ReportedFinding(NamedTuple):
@@ -57,8 +57,11 @@ class CheckedLaunch:
         self, name: str, arch: Arch, grid: Dim3, block: Dim3, arguments: Mapping[str, Any], options: Any
     ) -> None:
         self._name, self._arch, self._grid, self._block, self._options = name, arch, grid, block, options
-        self.trace = Trace([x for label, value in arguments.items() for x in _owners(label, value)])
-        self._replay = Replay(self.trace, name, grid, block, frozenset(options.checks))
+        self.trace = Trace(
+            [x for label, value in arguments.items() for x in _owners(label, value)],
+            [x for label, value in arguments.items() for x in _maps(label, value)],
+        )
+        self._replay = Replay(self.trace, name, arch, grid, block, frozenset(options.checks))
         self._reported: list[_ReportedFinding] = []
         self._not_checked = [x for x in CHECKS if x not in options.checks]
         self._begun = time.perf_counter()
@@ -87,9 +90,16 @@ class CheckedLaunch:
         finally:
             watching.watcher = before
 
-    def meet(self, waiting: Sequence[Waiting], meetings: Sequence[Meeting]) -> None:
-        """Record the warps that barriers released; report a barrier of all threads reached at several lines."""
-        self.trace.meet(meetings)
+    def meet(
+        self, waiting: Sequence[Waiting], meetings: Sequence[Meeting], for_phases: Sequence[WaitingForPhase] = (),
+        arrived: Collection[Place] = (),
+    ) -> None:  # fmt: skip
+        """Record the warps that barriers released, and those that phases of mbarriers released.
+
+        ``arrived`` are the mbarriers whose copies have arrived before. A barrier of all threads that is reached at
+        several lines is reported.
+        """
+        self.trace.meet(meetings, [(x.warp, x.barrier.machine_call) for x in for_phases], arrived)
         for meeting in meetings:
             here = [x for x in waiting if x.warp in meeting.warps]
             if meeting.is_of_all and len({x.frames for x in here}) > 1:
@@ -108,7 +118,7 @@ class CheckedLaunch:
         kind = getattr(error, "finding_kind", "trap" if isinstance(error, AssertionError) else "")
         if not kind:
             return
-        waiting: Sequence[Waiting] = getattr(error, "waiting", ())
+        waiting: Sequence[AnyWaiting] = getattr(error, "waiting", ())
         frames = waiting[-1].frames if waiting else frames_of_error(error.__traceback__)
         warp = waiting[-1].warp if waiting else self._current_warp
         text = str(error) or "an assertion of the kernel failed"
@@ -133,11 +143,11 @@ class CheckedLaunch:
             warnings.warn(KernelFindingsWarning(summary_of(said), [x.title for x in warned]), stacklevel=4)
         return report
 
-    def _check(self, *, is_last: bool) -> None:
+    def _check(self, *, is_last: bool, is_complete: bool = True) -> None:
         """Replay the trace, if there is enough memory, and discard it."""
         try:
             if self._options.checks:
-                self._replay.run(is_last=is_last)
+                self._replay.run(is_last=is_last, is_complete=is_complete)
         except (LaunchLimitError, MemoryError):
             self._not_checked = list(CHECKS)
         self.trace.clear()
@@ -147,10 +157,14 @@ class CheckedLaunch:
         return Dim3(first % x, first // x % y, first // (x * y))
 
     def _report(self, *, completed: bool) -> Report:
-        self._check(is_last=True)
-        findings = self._replay.findings
+        self._check(is_last=True, is_complete=completed)
+        findings, deadlock = self._replay.findings, self._replay.deadlock
         for said in self._reported:
-            findings.add(said.kind, said.instruction, said.message, block=said.block, thread=said.thread)
+            diagnosis = Diagnosis((said.message,))
+            if said.kind == "deadlock" and deadlock is not None:
+                text = said.message.partition(MBARRIERS)[0]
+                diagnosis = deadlock._replace(message=(text, *deadlock.message))
+            findings.add(said.kind, said.instruction, diagnosis, block=said.block, thread=said.thread)
         findings.leave_lesser_out()
         program = self.trace.sites.program(self._name, (), 0)
         judged = apply_launch_silences(findings, self._options.silence, (), program, self._options.checks)
@@ -169,13 +183,14 @@ class CheckedLaunch:
 
 @dataclass(frozen=True)
 class _Maker(FindingMaker):
-    """A maker of findings whose fixes are calls of a Python kernel."""
+    """A maker of findings whose messages and fixes name calls of a Python kernel."""
+
+    def _finding(self, cause: Cause, met: list[Sighting]) -> Finding:
+        found = super()._finding(cause, met)
+        return replace(found, message=in_python(found.message))
 
     def _fix(self, cause: Cause, sides: tuple[QuotedLine, ...], met: list[Sighting]) -> str:
-        fix = super()._fix(cause, sides, met)
-        for call, python in _PYTHON.items():
-            fix = fix.replace(call, python)
-        return fix
+        return in_python(super()._fix(cause, sides, met))
 
 
 class _Names:
@@ -207,6 +222,22 @@ class _Names:
         if not found.shape or rest or number not in range(prod(found.shape)):
             return f"{location.owner} + {location.offset}"
         return f"{location.owner}[{', '.join(str(int(x)) for x in np.unravel_index(number, found.shape))}]"
+
+
+def _maps(label: str, value: Any) -> list[MappedTensor]:
+    """Return the tensor maps of an argument, or of each argument in a sequence."""
+    if isinstance(value, tuple):
+        return [y for i, x in enumerate(value) for y in _maps(f"{label}[{i}]", x)]
+    if isinstance(value, dict):
+        return [y for name, x in value.items() for y in _maps(str(name), x)]
+    if not isinstance(value, TensorMap):
+        return []
+    given = value.tensor
+    array = given.array
+    shape = array.shape if array.flags.c_contiguous else ()
+    owner = Owner(label, "global", shape, array.dtype, given.memory, array.flags.aligned)
+    of_map = Owner(f"the tensor map {label}", "global", (), np.dtype(np.uint8))
+    return [MappedTensor(value, of_map, owner, given.offset)]
 
 
 def _owners(label: str, value: Any) -> list[Owner]:

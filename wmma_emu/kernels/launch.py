@@ -11,10 +11,13 @@ from typing import Any, TypeAlias, overload
 from wmma_emu.errors import ArgumentError, CallError, DivergenceError, LaunchConfigurationError, shorten
 from wmma_emu.instructions import DEFAULT_ARCH, Arch, arch_of, launching_on
 from wmma_emu.instructions.launches import Dim3, dim3, require_legal_launch
-from wmma_emu.kernels.barriers import Waiting, release, require_release
+from wmma_emu.kernels.barriers import AnyWaiting, Waiting, WaitingForPhase, release, require_release
 from wmma_emu.kernels.block import Block
 from wmma_emu.kernels.checked_launch import CheckedLaunch
+from wmma_emu.kernels.live_machine import LiveMachine
 from wmma_emu.kernels.memory_of_kernels import as_memory_of_kernel
+from wmma_emu.kernels.shared_layout import SharedLayout
+from wmma_emu.kernels.trace import Place
 from wmma_emu.kernels.warp_context import WarpContext
 from wmma_emu.kernels.warp_run import WarpRun
 from wmma_emu.layouts.spec import LANES
@@ -170,11 +173,13 @@ class PythonKernel:
         kwargs = {name: as_memory_of_kernel(x) for name, x in kwargs.items()}
         named = self._arguments(args, kwargs)
         launch = CheckedLaunch(self.name, self.arch, grid, block_size, named, self._options)
+        layout, machine = SharedLayout(), LiveMachine(launch.trace, self.arch, grid, block_size)
         try:
             with launching_on(self.arch), launch.watched():
                 for index in _blocks(grid):
                     launch.begin_block(index)
-                    self._run_block(Block(index, grid, block_size, self.arch, launch.trace), launch, args, kwargs)
+                    block = Block(index, grid, block_size, self.arch, launch.trace, layout, machine)
+                    self._run_block(block, launch, args, kwargs)
         except Exception as error:
             launch.report_error(error)
             raise
@@ -202,7 +207,7 @@ class PythonKernel:
         contexts = [WarpContext(block, number) for number in range(block.num_warps)]
         warps = [WarpRun(self.name, self.function, t, args, kwargs) for t in contexts]
         ready: dict[int, Any] = dict.fromkeys(range(len(warps)))
-        waiting: dict[int, Waiting] = {}  # in the order of arrival
+        waiting: dict[int, AnyWaiting] = {}  # in the order of arrival
         returned: set[int] = set()
         with ExitStack() as stack:
             for warp in warps:
@@ -217,17 +222,27 @@ class PythonKernel:
                     else:
                         waiting[number] = place
                 ready = self._release(block, launch, waiting, returned)
+        block.finish()
 
     def _release(
-        self, block: Block, launch: CheckedLaunch, waiting: dict[int, Waiting], returned: set[int]
+        self, block: Block, launch: CheckedLaunch, waiting: dict[int, AnyWaiting], returned: set[int]
     ) -> dict[int, Any]:  # fmt: skip
         """Find the warps that may continue, and the value that their barrier returns to them."""
         places = list(waiting.values())
+        at_barriers = [x for x in places if isinstance(x, Waiting)]
+        for_phases = [x for x in places if isinstance(x, WaitingForPhase)]
         try:
-            ready, meetings = release(places, block.num_warps - len(returned))
+            ready, meetings = release(at_barriers, block.num_warps - len(returned))
+            over = [x for x in for_phases if x.barrier.is_over()]
+            awaited: list[Place] = []
+            if not (ready or over) and for_phases:
+                awaited = [x.barrier.machine_call.barrier for x in for_phases]
+                block.machine.arrive(awaited)
+                over = [x for x in for_phases if x.barrier.is_over()]
+            ready |= dict.fromkeys(x.warp for x in over)
             if places:
-                require_release(ready, places, returned)
-                launch.meet(places, meetings)
+                launch.meet(at_barriers, meetings, over if ready else for_phases, awaited)
+                require_release(ready, places, returned, block.describe_barriers)
         except DivergenceError as error:
             error.add_note(f"in kernel {self.name}, block {tuple(block.index)}")
             raise

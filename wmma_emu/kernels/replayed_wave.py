@@ -10,9 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.kernels.block import fill_of
-from wmma_emu.kernels.trace import Access, BlockTrace, Round
+from wmma_emu.kernels.call_machine import CallMachine, Calls
+from wmma_emu.kernels.trace import Access, BlockTrace, MachineCall, Round
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.causality import CausalityOrder
+from wmma_emu.ptx.findings import Diagnosis
 from wmma_emu.ptx.memory.atomic import atomic
 from wmma_emu.ptx.memory.serving import Operation
 from wmma_emu.ptx.memory.wave_memory import WaveMemory
@@ -34,26 +36,33 @@ class ReplayedWave:
     """Some blocks that are replayed together.
 
     ``bases`` maps the `id` of each array's owner to the array's base address in its address space; other arrays are
-    omitted. ``order_of`` returns the position of an instruction in the order of the source. ``steps`` counts accesses
-    by all warps at one position together, and ``instructions`` counts them by thread.
+    omitted. ``order_of`` returns the position of an instruction in the order of the source, and ``machine`` executes
+    calls. ``steps`` counts accesses by all warps at one position together, and ``instructions`` counts them by thread.
     """
 
     def __init__(
         self, memory: WaveMemory, order: CausalityOrder, bases: Mapping[int, int],
-        order_of: Callable[[PtxInstruction], tuple[int, ...]],
+        order_of: Callable[[PtxInstruction], tuple[int, ...]], machine: CallMachine,
     ) -> None:  # fmt: skip
+        self._machine = machine
         self._memory, self._order, self._bases, self._order_of = memory, order, bases, order_of
         self._threads = memory.threads
         self._live = np.ones(self._threads.shape, np.bool_)
         self.steps = self.instructions = 0
 
-    def run(self, blocks: Sequence[BlockTrace]) -> None:
-        """Replay the rounds of all blocks in order."""
+    def run(self, blocks: Sequence[BlockTrace], *, is_complete: bool) -> Diagnosis | None:
+        """Replay the rounds of all blocks in order; explain a deadlock unless all warps have returned."""
         for number in range(max(len(x.rounds) for x in blocks)):
             parts = {g: x.rounds[number] for g, x in enumerate(blocks) if number < len(x.rounds)}
             self._run_round(parts)
             for g, part in parts.items():
                 self._meet(g, part)
+                self._machine.arrive(g, part.arrived)
+            self._call([(g, w, call) for g, part in parts.items() for w, call in part.waits])
+        if not is_complete:
+            return self._machine.explain_deadlock()
+        self._machine.finish()
+        return None
 
     def _meet(self, g: int, part: Round) -> None:
         """Order the accesses of warps before and after a barrier that released them."""
@@ -70,7 +79,7 @@ class ReplayedWave:
     def _run_round(self, parts: dict[int, Round]) -> None:
         """Replay the accesses between barriers: those at the first position of the source together, as in PTX."""
         left = {(g, w): iter(each) for g, part in parts.items() for w, each in part.accesses.items()}
-        at: dict[tuple[int, ...], list[_Head]] = {}
+        at: dict[tuple[int, ...], list[tuple[int, int, Access | MachineCall]]] = {}
 
         def advance(g: int, w: int) -> None:
             for x in left[g, w]:
@@ -87,8 +96,10 @@ class ReplayedWave:
             alike: dict[tuple[object, ...], list[_Head]] = {}
             for head in heads:
                 x = head[2]
-                key = id(x.instruction), id(x.owner), x.lanes is None, x.offsets.shape, x.values is None
-                alike.setdefault(key, []).append(head)
+                if isinstance(x, Access):
+                    key = id(x.instruction), id(x.owner), x.lanes is None, x.offsets.shape, x.values is None
+                    alike.setdefault(key, []).append((head[0], head[1], x))
+            self._call([(g, w, x) for g, w, x in heads if isinstance(x, MachineCall)])
             for group in alike.values():
                 self._access(group)
             for g, w, _ in heads:
@@ -100,6 +111,18 @@ class ReplayedWave:
         for g, w in warps:
             who[g, w] = has_bit(masks[0, 0], np.arange(LANES, dtype=np.uint32))
         self._order.meet_lanes(who, masks, self._live)
+
+    def _call(self, calls: Calls) -> None:
+        """Execute calls; a call of an elected lane is between two ``__syncwarp()``."""
+        each: dict[int, list[tuple[int, int, MachineCall]]] = {}
+        for one in calls:
+            each.setdefault(id(one[2].instruction), []).append(one)
+        for alike in each.values():
+            self._meet_lanes((g, w) for g, w, _ in alike)
+            self._machine.run(alike)
+            self._meet_lanes((g, w) for g, w, _ in alike)
+            self.steps += 1
+            self.instructions += sum(LANES if x.by_all else 1 for _, _, x in alike)
 
     def _access(self, group: Sequence[_Head]) -> None:
         """Replay the accesses of several warps at one position with equal numbers of elements."""

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from wmma_emu.kernels.machine_operands import LOOP_CONDITION, REGISTERS, Operands
 from wmma_emu.ptx.program.program import (
     AddressOperand,
     KernelProgram,
     LabelTarget,
-    Operand,
     Predicate,
     PtxInstruction,
     Register,
@@ -26,9 +26,6 @@ from wmma_emu.ptx.program.program import (
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _LIBRARIES = (_PACKAGE + os.sep, os.path.dirname(np.__file__) + os.sep)
-_LOOP_CONDITION = Register(0, "%again", "pred")
-"""A register that represents the condition of a loop."""
-
 _OPCODES = {"ld": "ld.{}.b{}", "st": "st.{}.b{}", "red": "red.{}.add.b{}"}
 
 Frame = tuple[CodeType, int, int]
@@ -50,8 +47,25 @@ class Sites:
 
     def current(self, what: str, size: int, owner: str, space: str) -> PtxInstruction:
         """Return the instruction for the access that the kernel performs now: "ld", "st" or "red" of some bytes."""
-        frame: FrameType | None = sys._getframe(1)
-        key: list[Any] = [what, size, owner]
+        key, own = self._where((what, size, owner))
+        found = self._known.get(key)
+        if found is None:
+            opcode = _OPCODES[what].format(space, 8 * size)
+            found = self._known[key] = self._new(tuple(_frames_of_the_user(own)), opcode, owner, space)
+        return found
+
+    def call(self, opcode: str, operands: Operands) -> PtxInstruction:
+        """Return the instruction for the call that the kernel performs now."""
+        key, own = self._where((opcode,))
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = self._new(tuple(_frames_of_the_user(own)), opcode, operands=operands)
+        return found
+
+    def _where(self, what: tuple[Any, ...]) -> tuple[tuple[Any, ...], FrameType | None]:
+        """Return what identifies an access at the kernel's position, and the innermost frame of the user."""
+        frame: FrameType | None = sys._getframe(2)
+        key: list[Any] = [*what]
         is_known = self._is_of_a_library
         own = None
         while frame is not None:
@@ -66,11 +80,7 @@ class Sites:
             elif own is not None:
                 break
             frame = frame.f_back
-        found = self._known.get(tuple(key))
-        if found is None:
-            opcode = _OPCODES[what].format(space, 8 * size)
-            found = self._known[tuple(key)] = self._new(tuple(_frames_of_the_user(own)), opcode, owner, space)
-        return found
+        return tuple(key), own
 
     def at(self, frames: Iterable[Frame], opcode: str) -> PtxInstruction:
         """Return the instruction at a source position.
@@ -83,7 +93,9 @@ class Sites:
             self._known[key] = self._new(frames, opcode)
         return self._known[key]
 
-    def _new(self, frames: tuple[Frame, ...], opcode: str, owner: str = "", space: str = "") -> PtxInstruction:
+    def _new(
+        self, frames: tuple[Frame, ...], opcode: str, owner: str = "", space: str = "", operands: Operands = ()
+    ) -> PtxInstruction:  # fmt: skip
         self._codes += [code for code, _, _ in frames]
         source = None
         for code, lasti, line in reversed(frames):
@@ -92,7 +104,7 @@ class Sites:
         number = len(self._texts)
         self._order[number] = (*(x for _, lasti, line in reversed(frames) for x in (line, lasti)), number)
         mnemonic, *modifiers = opcode.split(".")
-        operands = _operands(mnemonic, owner, space, source)
+        operands = _operands(mnemonic, owner, space, source) if owner else operands
         return PtxInstruction(opcode, mnemonic, tuple(modifiers), operands, None, number, 0, source)
 
     def order(self, instruction: PtxInstruction) -> tuple[int, ...]:
@@ -107,7 +119,7 @@ class Sites:
         """Make a program of all sites in the order of the source, with a backward jump for each loop."""
         code = sorted(self._known.values(), key=self.order)
         return KernelProgram(
-            name, (), 0, (_LOOP_CONDITION,), tuple(_with_loops(code)), tuple(symbols), shared_bytes, None, 0, None,
+            name, (), 0, REGISTERS, tuple(_with_loops(code)), tuple(symbols), shared_bytes, None, 0, None,
             None, tuple(self._texts), shared_span=shared_bytes,
         )  # fmt: skip
 
@@ -177,13 +189,11 @@ def column_of(code: CodeType, lasti: int) -> int:
     return 0 if column is None else column + 1
 
 
-def _operands(mnemonic: str, owner: str, space: str, source: SourceLine | None) -> tuple[Operand | None, ...]:
+def _operands(mnemonic: str, owner: str, space: str, source: SourceLine | None) -> Operands:
     """Make operands such that a load and a store of one line share the address and the value."""
-    if not owner:
-        return ()
     line = source.line if source else 0
     address = AddressOperand(Symbol(space, 0, owner, 0), line)
-    value = Register(line + 1, f"%v{line}", "b64")
+    value = Register(len(REGISTERS) + line, f"%v{line}", "b64")
     return (value, address) if mnemonic == "ld" else (address, value)
 
 
@@ -205,7 +215,7 @@ def _with_loops(code: list[PtxInstruction]) -> list[PtxInstruction]:
         for begin, end in sorted(jumps, reverse=True):
             if end == i:
                 back = LabelTarget(places[begin], "loop")
-                repeated = Predicate(_LOOP_CONDITION, False)
+                repeated = Predicate(LOOP_CONDITION, False)
                 out.append(PtxInstruction("bra", "bra", (), (back,), repeated, -1, 0, x.source))
     return out
 

@@ -2,7 +2,8 @@
 """The first argument of a kernel, ``t``: the built-in variables and functions of CUDA as attributes."""
 
 import sys
-from typing import Any, NamedTuple, SupportsIndex
+from types import FrameType
+from typing import Any, NamedTuple, SupportsIndex, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -10,16 +11,22 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from wmma_emu.chip_sets import chips_since
 from wmma_emu.errors import DivergenceError, OptionError, UnsupportedInstructionError, as_finding, shorten
 from wmma_emu.formats.arrays import integer_of
-from wmma_emu.kernels.barriers import Barrier
+from wmma_emu.kernels.barriers import Barrier, PhaseWait
 from wmma_emu.kernels.block import Block
+from wmma_emu.kernels.bulk_copies import BulkCopies
 from wmma_emu.kernels.lanes import Lanes
+from wmma_emu.kernels.machine_warp import MachineWarp
+from wmma_emu.kernels.mbarriers import BYTES, Mbarrier, Mbarriers
 from wmma_emu.kernels.memory_of_kernels import Memory
 from wmma_emu.kernels.sites import column_of, name_of_declaration
+from wmma_emu.kernels.trace import Place
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.causality import NUM_BARRIERS
 from wmma_emu.scalar import bitwise
 from wmma_emu.warp import shuffle, vote
 from wmma_emu.warp.vote import REDUX
+
+_Yielded = TypeVar("_Yielded", Barrier, PhaseWait)
 
 
 class LaneIndex(NamedTuple):
@@ -30,7 +37,7 @@ class LaneIndex(NamedTuple):
     z: Lanes
 
 
-class WarpContext:
+class WarpContext(BulkCopies):
     """The warp that runs a kernel: its first argument, ``t``.
 
     Attributes
@@ -67,7 +74,8 @@ class WarpContext:
 
     def __init__(self, block: Block, warp_id: int) -> None:
         self._block = block
-        self._unyielded: Barrier | None = None
+        self._unyielded: Barrier | PhaseWait | None = None
+        self._machine_warp = MachineWarp(block, warp_id, self._require_barriers_yielded, self._barrier)
         self.blockIdx, self.blockDim, self.gridDim = block.index, block.size, block.grid
         self.warp_id, self.arch = warp_id, block.arch
         self.lane = Lanes(np.arange(LANES))
@@ -82,11 +90,19 @@ class WarpContext:
 
     # --- memory and barriers
 
-    def shared(self, shape: int | tuple[int, ...], dtype: DTypeLike) -> Memory:
+    def shared(self, shape: int | tuple[int, ...], dtype: DTypeLike, align: int | None = None) -> Memory:
         """Declare an array in shared memory (`__shared__`), which all warps of the block share.
 
         As in CUDA, one declaration in the source is one array: in a loop, or in a function that is called twice, it is
         the same array again. The initial contents are undefined on a GPU; the emulator sets all bits: NaN, or -1.
+
+        Parameters
+        ----------
+        shape : int or tuple of int
+        dtype : dtype
+        align : int, optional
+            The alignment in bytes, ``alignas`` of C++, up to 1024. The default is 128 for arrays of at least 128 bytes,
+            and 16 for smaller ones.
 
         Raises
         ------
@@ -95,12 +111,31 @@ class WarpContext:
         UnsupportedInstructionError
             If the chip does not have that much, or the shape or the dtype is not legal.
         """
+        return self._declare(sys._getframe(1), shape, dtype, align)
+
+    def mbarrier(self, stages: int | None = None) -> Any:
+        """Declare an mbarrier in shared memory, or an array of them, which all warps of the block share.
+
+        As for `shared`, one declaration is one barrier, in loops too. Each must be initialised (`Mbarrier.init`) before
+        it is used.
+        """
+        frame = sys._getframe(1)
+        memory = self._declare(frame, 1 if stages is None else stages, np.uint64, BYTES, fill=0)
+        owner = self._block.trace.owner_of(memory)
+        name, position = owner.name, owner.begin
+        names = [name if stages is None else f"{name}[{i}]" for i in range(len(memory))]
+        self._block.barriers |= {position + BYTES * i: x for i, x in enumerate(names)}
+        found = tuple(Mbarrier(self._machine_warp, Place(owner, BYTES * i), x) for i, x in enumerate(names))
+        return found[0] if stages is None else Mbarriers(found, name)
+
+    def _declare(
+        self, frame: FrameType, shape: Any, dtype: DTypeLike, align: int | None, fill: int | None = None
+    ) -> Memory:  # fmt: skip
         self._require_barriers_yielded()
-        caller = sys._getframe(1)
-        code, line, at = caller.f_code, caller.f_lineno, caller.f_lasti
+        code, line, at = frame.f_code, frame.f_lineno, frame.f_lasti
         return self._block.shared(
             (id(code), at, code), shape, dtype, self.warp_id,
-            lambda: name_of_declaration(code.co_filename, line, column_of(code, at)),
+            lambda: name_of_declaration(code.co_filename, line, column_of(code, at)), align, fill,
         )  # fmt: skip
 
     def syncthreads(self) -> Barrier:
@@ -145,15 +180,14 @@ class WarpContext:
     def syncwarp(self, mask: SupportsIndex = shuffle.FULL_MASK) -> None:
         """Wait for the lanes of the warp, which the emulator runs together."""
         shuffle.lanes_of_mask(mask)
-        if self._block.trace is not None:
-            self._block.trace.sync_warp(int(mask))
+        self._block.trace.sync_warp(int(mask))
 
-    def _barrier(self, barrier: Barrier) -> Barrier:
+    def _barrier(self, barrier: _Yielded) -> _Yielded:
         self._require_barriers_yielded()
         self._unyielded = barrier
         return barrier
 
-    def _note_yielded(self, barrier: Barrier) -> None:
+    def _note_yielded(self, barrier: Barrier | PhaseWait) -> None:
         """Record that the called barrier is being waited at; reject any other barrier."""
         if barrier is not self._unyielded:
             raise DivergenceError(

@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator
 from typing import Any
 
 from wmma_emu.errors import CallError, DivergenceError, shorten
-from wmma_emu.kernels.barriers import Barrier, Waiting
+from wmma_emu.kernels.barriers import AnyWaiting, Barrier, PhaseWait, Waiting, WaitingForPhase
 from wmma_emu.kernels.sites import frames_of_generator
 from wmma_emu.kernels.warp_context import WarpContext
 
@@ -24,7 +24,7 @@ class WarpRun:
         self._generator: Generator[Any, Any, Any] | None = None
         self._started = False
 
-    def advance(self, result: Any) -> Waiting | None:
+    def advance(self, result: Any) -> AnyWaiting | None:
         """Run up to the next barrier; return None at the end."""
         try:
             return self._advance(result)
@@ -32,7 +32,7 @@ class WarpRun:
             error.add_note(f"in kernel {self._name}, block {tuple(self._t.blockIdx)}, warp {self._t.warp_id}")
             raise
 
-    def _advance(self, result: Any) -> Waiting | None:
+    def _advance(self, result: Any) -> AnyWaiting | None:
         if not self._started:
             self._started = True
             value = self._start()
@@ -47,10 +47,13 @@ class WarpRun:
         except StopIteration as stop:
             self._require_end(stop.value)
             return None
-        if not isinstance(barrier, Barrier):
+        if not isinstance(barrier, Barrier | PhaseWait):
             raise DivergenceError(_no_barrier(self._name, barrier))
         self._t._note_yielded(barrier)
-        return Waiting(self._t.warp_id, barrier, tuple(frames_of_generator(self._generator)))
+        frames = tuple(frames_of_generator(self._generator))
+        if isinstance(barrier, PhaseWait):
+            return WaitingForPhase(self._t.warp_id, barrier, frames)
+        return Waiting(self._t.warp_id, barrier, frames)
 
     def _require_end(self, value: object) -> None:
         """Reject a warp that ends with an unyielded barrier, or with a value."""

@@ -12,7 +12,8 @@ def launch_registers(arch: Arch, memory: AddressSpaces) -> dict[str, int]:
     """Return the values by name.
 
     Counters of performance events have undefined values (PTX ISA 9.1), and the driver defines those of ``%envreg``:
-    all are 0 here, except the two with the address of the grid's workspace. No launch is part of a graph.
+    all are 0 here, except the two with the address of the grid's workspace. No launch is part of a graph. A launch is
+    an explicit launch of clusters if the kernel states their size; this is inferred from the manual, and not measured.
     """
     program, dynamic = memory.program, memory.dynamic_shared_bytes
     chip = residency_of(arch)
@@ -25,6 +26,7 @@ def launch_registers(arch: Arch, memory: AddressSpaces) -> dict[str, int]:
         "total_smem_size": total,
         "aggr_smem_size": total + chip.reserved_bytes,
         "nsmid": chip.multiprocessors,
+        "is_explicit_cluster": int(program.required_cluster is not None),
         "gridid": 0,
         "current_graph_exec": 0,
     }

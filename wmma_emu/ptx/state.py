@@ -152,6 +152,10 @@ class State:
         every = np.full((1, 1, 1), all_bits(self.uninitialised[index].dtype))
         self._undefined.write(index, participants, Undefined(every, origin), self.live)
 
+    def arrived(self, index: int) -> None:
+        """Note that a register no longer waits for an asynchronous product."""
+        self._undefined.arrived(index)
+
     def require_arrived(self, instruction: PtxInstruction, registers: tuple[int, ...], active: Active) -> None:
         """Report a finding if one of these registers waits for an asynchronous product."""
         if self.pending is not None:

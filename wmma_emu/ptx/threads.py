@@ -79,7 +79,6 @@ class Threads:
             "nwarpid": _uniform(self.num_warps),
             "cluster_ctarank": _uniform(0),
             "cluster_nctarank": _uniform(1),
-            "is_explicit_cluster": np.zeros((1, 1, 1), np.bool_),
         }
 
     def name_block(self, g: int) -> Dim3:

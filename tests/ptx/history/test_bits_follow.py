@@ -11,6 +11,7 @@ from wmma_emu.ptx.findings import Place
 from wmma_emu.ptx.history import HistorySubject, RecordingLaunch, Watch
 from wmma_emu.ptx.history.story import build_story
 from wmma_emu.ptx.launch.arguments import LaunchArguments
+from wmma_emu.ptx.launch.options import Course
 from wmma_emu.ptx.launch.replay import kept_for_replay
 from wmma_emu.ptx.memory.address_map import HEAP
 
@@ -33,7 +34,7 @@ def events_of(name, watch, fixed):
     given = kernel.read(bug.arguments(), {}, launch.grid)
     assert isinstance(given, LaunchArguments)
     recorder = RecordingLaunch(watch)
-    kept_for_replay(launch, given, module.options, {}).run(None, recorder)
+    kept_for_replay(launch, given, module.options, {}).run(Course(None), recorder)
     recorder.settle()
     subject = HistorySubject("", "", Place(0), (0, 0, 0), 0, 0)
     return build_story(recorder.log, subject, kernel.program).events

@@ -45,13 +45,14 @@ def test_a_double_buffer_shows_the_barriers_of_other_iterations():
     assert [x.detail for x in history.events if x.what == "meets"] == ["barrier 0"] * 3
 
 
-def test_a_copy_without_a_wait_is_issued_and_does_not_arrive():
-    history = finding_of("no_wait").explain()
+@pytest.mark.parametrize(("asynchrony", "read"), [("eager", "0x0000003f"), ("late", "0x00000000")])
+def test_a_copy_without_a_wait_is_issued_and_does_not_arrive(asynchrony, read):
+    history = finding_of("no_wait", asynchrony=asynchrony).explain()
     assert rows(history) == [
         (1, "begins to copy to", 0, (1,), (31,), "0x0000003f"),
         (2, "commits", 0, (0, 1), ALL, "cp.async.commit_group"),
         (3, "meets", 0, (0, 1), ALL, "barrier 0"),
-        (4, "reads", 0, (0,), (0,), "0x00000000"),
+        (4, "reads", 0, (0,), (0,), read),
     ]
     assert "waited for no group: the copy had not arrived" in history.conclusion[0]
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.ptx.launch.asynchronous_kernels import CASES
 from tests.ptx.texts_of_kernels import text_of
 from tests.ptx.texts_of_launches import ORDER, SCALE, SHIFT
 
@@ -134,3 +135,22 @@ def test_the_plugin_imports_nothing_until_it_is_used():
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, timeout=60)
     assert done.stdout == "[]\n", done.stderr
+
+
+LATE = f'''
+import numpy as np
+
+TEXT = """{CASES["a reduction's result is read after its source was read"].faulty}"""
+
+
+def test_late(emulated_gpu):
+    x, out = np.arange(32, dtype=np.uint32), np.zeros(32, np.uint32)
+    emulated_gpu.ptx(TEXT, "sm_90a")["k"][1, 32](x, out, checks=())
+'''
+
+
+@pytest.mark.parametrize(("option", "passes"), [("eager", True), ("both", False)])
+def test_the_option_of_the_plugin_runs_both_ways(tmp_path, option, passes):
+    out = run(tmp_path, f"--ptx-asynchrony={option}", tests=LATE)
+    assert ("1 passed" in out) == passes
+    assert ("AsynchronyDependenceError: the time of asynchronous operations decides what k computes" in out) != passes

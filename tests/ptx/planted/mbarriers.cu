@@ -53,10 +53,10 @@ extern "C" __global__ void wrong_parity(const int* in, int* out)
         init(&full, 32);
     __syncthreads();
     if (threadIdx.x < 32) {
-        wait(&full, BUG(1, 0));
-        out[threadIdx.x] = tile[31 - threadIdx.x]; // <- race
+        wait(&full, BUG(1, 0)); // <- wrong parity
+        out[threadIdx.x] = tile[31 - threadIdx.x];
     } else {
-        tile[threadIdx.x - 32] = in[threadIdx.x]; // <- race
+        tile[threadIdx.x - 32] = in[threadIdx.x];
         arrive(&full);
     }
 }
@@ -74,10 +74,10 @@ extern "C" __global__ void parity_that_does_not_change(const int* in, int* out, 
     int sum = 0;
     for (int t = 0; t < rounds; ++t) {
         if (threadIdx.x < 32) {
-            wait(&full, BUG(0, t % 2));
-            sum += tile[31 - threadIdx.x]; // <- race
+            wait(&full, BUG(0, t % 2)); // <- wrong parity
+            sum += tile[31 - threadIdx.x];
         } else {
-            tile[threadIdx.x - 32] = in[32 * t + threadIdx.x - 32]; // <- race
+            tile[threadIdx.x - 32] = in[32 * t + threadIdx.x - 32];
             arrive(&full);
         }
         __syncthreads();

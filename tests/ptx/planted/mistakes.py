@@ -76,9 +76,24 @@ MISTAKES = {
     "buffers too few": "double_buffer",
     "cp.async without a wait": "no_wait write_beside_a_copy copy_that_does_not_arrive source_overwritten",
     "cp.async wait of the wrong count": "waits_for_too_few not_committed end_of_a_pipeline wait_of_a_stage_too_few",
-    "mbarrier of the wrong phase": "wrong_parity parity_that_does_not_change",
+    "mbarrier of the wrong phase": (
+        "wrong_parity parity_that_does_not_change parity_of_the_own_arrival parity_of_the_second_round "
+        "parity_of_a_ring parity_of_a_producer phase_left_out producer_that_waits_first"
+    ),
+    "wrong number of bytes": (
+        "elements_for_bytes_expected bytes_of_one_of_two_copies bytes_that_are_not_copied copy_without_expectation "
+        "missing_bytes"
+    ),
+    "mbarrier that does not exist": (
+        "never_initialised second_of_two arrival_after_the_end initialised_in_each_round overwritten_mbarrier"
+    ),
+    "wrong number of arrivals": (
+        "arrival_of_all_lanes arrivals_of_two_warps arrivals_of_one_thread arrival_and_expectation "
+        "arrivals_of_one_warp threads_for_warps"
+    ),
     "mbarrier at the wrong time": (
-        "arrival_before_the_barrier mbarrier_before_the_write "
+        "arrival_before_the_barrier copy_before_the_barrier fence_without_a_barrier wait_before_the_barrier "
+        "mbarrier_before_the_write "
         "stages_of_mbarriers work_between_arrive_and_wait"
     ),
     "named barrier of the wrong number": "named_barrier barrier_of_another_producer barrier_16",

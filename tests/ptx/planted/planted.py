@@ -14,7 +14,7 @@ import numpy as np
 
 FOLDER = Path(__file__).parent
 
-TARGETS = {"warpgroups": "sm_90a", "idioms": "sm_90"}
+TARGETS = {"warpgroups": "sm_90a", "idioms": "sm_90", "phases": "sm_90"}
 """The chips of the files; sm_80 by default."""
 
 

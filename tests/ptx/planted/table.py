@@ -3,7 +3,7 @@
 
 import numpy as np
 
-from tests.ptx.planted import rows_of_idioms, rows_of_places, rows_of_races, rows_of_values
+from tests.ptx.planted import rows_of_idioms, rows_of_phases, rows_of_places, rows_of_races, rows_of_values
 from tests.ptx.planted.planted import FOLDER, TARGETS, Planted, floats, halves, ints, read_only, zeros
 
 __all__ = ["FILES", "FOLDER", "FURTHER", "PLANTED", "TARGETS", "Planted"]
@@ -78,7 +78,7 @@ _WAITS = [
             lambda: (halves(64, 16), halves(8, 16), _f(256))),
     Planted("missing wait", "st.global", "warpgroups", "result_of_the_last_group", 128,
             lambda: (halves(64, 16), halves(8, 16), _f(256))),
-    Planted("race", "st.shared", "warpgroups", "tile_overwritten", 128,
+    Planted("missing wait", "st.shared", "warpgroups", "tile_overwritten", 128,
             lambda: (halves(64, 16), halves(8, 16), _f(256))),
 ]  # fmt: skip
 
@@ -125,7 +125,8 @@ _WAITS_AND_COUNTS = [
 ]
 
 FURTHER = (
-    *rows_of_races.ROWS, *rows_of_values.ROWS, *rows_of_places.ROWS, *rows_of_idioms.ROWS, *_WAITS_AND_COUNTS,
+    *rows_of_phases.ROWS, *rows_of_races.ROWS, *rows_of_values.ROWS, *rows_of_places.ROWS, *rows_of_idioms.ROWS,
+    *_WAITS_AND_COUNTS,
 )  # fmt: skip
 """The planted bugs that no GPU has run."""
 

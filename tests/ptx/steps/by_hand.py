@@ -8,6 +8,7 @@ import numpy as np
 
 from tests.ptx.memory.single_wave import order_of
 from wmma_emu.instructions import arch_of
+from wmma_emu.ptx.asynchrony import EAGER
 from wmma_emu.ptx.definedness.origins import Origins
 from wmma_emu.ptx.definedness.undefined import Undefined
 from wmma_emu.ptx.findings import Sightings
@@ -39,7 +40,8 @@ class BytesOfBlocks:
         self.written = np.ones((machine.blocks, size), np.bool_)
         self.calls = []
         self.origins = Origins()
-        self.reporter = self.suspects = None
+        self.reporter = self.suspects = self.proxies = None
+        self.asynchrony = EAGER
 
     def _places(self, instruction, addresses, width, active, alignment):
         state = self.machine.state
@@ -70,6 +72,11 @@ class BytesOfBlocks:
         bits = np.where(unknown, np.uint8(0xFF), np.uint8(0)).view(f"<u{bytes_each}")
         origin = np.broadcast_to(self.origins.of_lanes(instruction, np.zeros((1, 1, 1))), (count, *good.shape))
         return np.moveaxis(found, -1, 0), Undefined(np.moveaxis(bits, -1, 0), origin)
+
+    def peek(self, instruction, space, addresses, bytes_each, count, active, *, alignment):
+        places, block, good = self._places(instruction, addresses, bytes_each * count, active, alignment)
+        found = np.where(good[..., None], self.bytes[block, places], 0).astype(np.uint8).view(f"<u{bytes_each}")
+        return np.moveaxis(found, -1, 0), None
 
     def store(self, instruction, space, addresses, values, active, *, alignment=None, ordering="weak", undefined=None):
         self.calls.append((space, values.dtype.itemsize, len(values)))

@@ -7,6 +7,7 @@ import pytest
 from tests.ptx.memory.single_wave import SingleWave, warp_mask
 from tests.ptx.steps.memory_states import Stepper
 from wmma_emu.errors import UnsupportedInstructionError
+from wmma_emu.ptx.asynchrony import EAGER, LATE
 
 LANES = np.arange(64, dtype=np.uint64).reshape(1, 2, 32)
 
@@ -24,11 +25,13 @@ def words(made: Stepper, register: str = "r1") -> list[int]:
     return made.get(register).ravel().tolist()
 
 
+@pytest.mark.parametrize("asynchrony", [EAGER, LATE])
 @pytest.mark.parametrize(("kind", "size"), [("ca", 4), ("ca", 8), ("ca", 16), ("cg", 16)])
-def test_data_has_arrived_after_the_wait(kind, size):
+def test_data_has_arrived_after_the_wait(kind, size, asynchrony):
     made = stepper()
+    made.chunk.memory.asynchrony = asynchrony
     made.do(f"cp.async.{kind}.shared.global", "[r0]", "[rd0]", size)
-    assert not made.chunk.memory.shared.flat.any()
+    assert made.chunk.memory.shared.flat.any() == (asynchrony is EAGER)
     made.do("cp.async.commit_group")
     made.do("cp.async.wait_group", 0)
     made.do("ld.shared.b32", "r1", "[r0]")

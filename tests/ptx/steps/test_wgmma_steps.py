@@ -11,6 +11,7 @@ from wmma_emu.instructions import INSTRUCTIONS, arch_of, lookup
 from wmma_emu.layouts import pack_metadata
 from wmma_emu.layouts.matrix_descriptor import MatrixDescriptor
 from wmma_emu.layouts.metadata import granularity_of
+from wmma_emu.ptx.asynchrony import LATE, Asynchrony
 from wmma_emu.ptx.memory.heap import GlobalMemory
 from wmma_emu.ptx.memory.wave_memory import WaveMemory
 from wmma_emu.ptx.program.program import ModuleProgram
@@ -159,6 +160,7 @@ def test_each_warpgroup_multiplies_its_own_matrices(two_groups):
 
 def test_results_arrive_at_the_wait_and_the_next_product_sees_them_before(two_groups):
     machine, matrix, a, b, expected = two_groups
+    machine.memory.asynchrony = LATE
     multiply = f"{F16} {ACCUMULATORS}, {vector('%r', 4)}, %rd1, 1, 1, 1, 0"
     machine.run(multiply)
     machine.run(COMMIT)
@@ -167,7 +169,8 @@ def test_results_arrive_at_the_wait_and_the_next_product_sees_them_before(two_gr
     machine.run(multiply)
     machine.run(COMMIT)
     machine.run(f"{WAIT} 1")
-    assert not machine.get("%f1").any()  # the same register waits for the second product
+    for (g, q), d in expected.items():  # the second product has not been computed
+        assert np.array_equal(machine.get("%f1")[g, 4 * q : 4 * q + 4], d[0])
     machine.run(f"{WAIT} 0")
     for (g, q), d in expected.items():
         twice = matrix.execute(a[g, q], b[g, q], d, engine="numpy")
@@ -175,8 +178,41 @@ def test_results_arrive_at_the_wait_and_the_next_product_sees_them_before(two_gr
     assert machine.found == []
 
 
+def test_results_are_there_at_once_by_default(two_groups):
+    machine, _, _, _, expected = two_groups
+    machine.run(f"{F16} {ACCUMULATORS}, {vector('%r', 4)}, %rd1, 1, 1, 1, 0")
+    for (g, q), d in expected.items():
+        assert all(np.array_equal(machine.get(f"%f{i + 1}")[g, 4 * q : 4 * q + 4], d[i]) for i in range(8))
+
+
+def test_a_late_product_reads_shared_memory_and_registers_at_the_wait(two_groups):
+    machine, *_ = two_groups
+    machine.memory.asynchrony = LATE
+    machine.run(f"{F16} {ACCUMULATORS}, {vector('%r', 4)}, %rd1, 1, 1, 1, 0")
+    machine.run(COMMIT)
+    machine.memory.bytes[:] = 0
+    for i in range(8):
+        machine.set(f"%f{i + 1}", 0x40400000)
+    machine.run(f"{WAIT} 0")
+    assert set(machine.get("%f1").ravel().tolist()) == {0x40400000}
+
+
+def test_a_product_at_once_computes_the_late_ones_before_it(two_groups):
+    machine, matrix, a, b, expected = two_groups
+    machine.line = 5
+    machine.memory.asynchrony = Asynchrony(is_late=True, lines=frozenset({6}))
+    multiply = f"{F16} {ACCUMULATORS}, {vector('%r', 4)}, %rd1, 1, 1, 1, 0"
+    machine.run(multiply)
+    assert not machine.get("%f1").any()
+    machine.run(multiply)
+    for (g, q), d in expected.items():
+        twice = matrix.execute(a[g, q], b[g, q], d, engine="numpy")
+        assert np.array_equal(machine.get("%f1")[g, 4 * q : 4 * q + 4], twice[0])
+
+
 def test_an_uncommitted_product_is_not_waited_for(two_groups):
     machine, *_ = two_groups
+    machine.memory.asynchrony = LATE
     machine.run(f"{F16} {ACCUMULATORS}, {vector('%r', 4)}, %rd1, 1, 1, 1, 0")
     machine.run(f"{WAIT} 0")
     assert not machine.get("%f1").any()
@@ -187,6 +223,7 @@ def test_an_uncommitted_product_is_not_waited_for(two_groups):
 
 def test_groups_complete_in_order(two_groups):
     machine, _, _, _, expected = two_groups
+    machine.memory.asynchrony = LATE
     for i in range(1, 9):
         machine.set(f"%f{10 + i}", 0)
     other = "{" + ", ".join(f"%f{10 + i}" for i in range(1, 9)) + "}"
@@ -216,6 +253,7 @@ def test_use_before_the_wait_is_found(two_groups):
 
 def test_one_warpgroup_may_run_ahead_of_another(two_groups):
     machine, _, _, _, expected = two_groups
+    machine.memory.asynchrony = LATE
     first = np.zeros((2, 8, 32), bool)
     first[:, :4] = True
     multiply = f"{F16} {ACCUMULATORS}, {vector('%r', 4)}, %rd1, 1, 1, 1, 0"

@@ -83,6 +83,11 @@ class UndefinedRegisters:
         else:
             self._forget(index)
 
+    def arrived(self, index: int) -> None:
+        """Stop to watch a register whose value has arrived, unless it has undefined bits."""
+        if index not in self._found:
+            self.watched.discard(index)
+
     def _forget(self, index: int) -> None:
         self._found.pop(index, None)
         self.watched.discard(index)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Memory that reports accesses to a recorder: accesses to watched bytes, and accesses that order others."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,8 @@ from wmma_emu.ptx.definedness.undefined import Undefined
 from wmma_emu.ptx.history.recorder import Recorder
 from wmma_emu.ptx.memory.async_copies import AsyncCopies, AsyncCopy
 from wmma_emu.ptx.memory.masks import narrowest
-from wmma_emu.ptx.memory.mbarriers import Mbarriers
 from wmma_emu.ptx.memory.mbarrier_words import Word
+from wmma_emu.ptx.memory.mbarriers import Mbarriers
 from wmma_emu.ptx.memory.races.wave import Moment
 from wmma_emu.ptx.memory.resolved_access import ResolvedAccess
 from wmma_emu.ptx.memory.wave_memory import WaveMemory
@@ -81,17 +82,17 @@ class _RecordingCopies(AsyncCopies):
 
     def begin(
         self, reached: ResolvedAccess, words: Array, active: Active, *, by_barrier: bool = False,
-        undefined: Undefined | None = None,
+        undefined: Undefined | None = None, late_words: Callable[[], Array] | None = None,
     ) -> AsyncCopy:  # fmt: skip
         self.memory.recorder.written(words)
-        return super().begin(reached, words, active, by_barrier=by_barrier, undefined=undefined)
+        return super().begin(reached, words, active, by_barrier=by_barrier, undefined=undefined, late_words=late_words)
 
     def arrive(self, copy: AsyncCopy, ready: Active, now: Moment | None = None) -> None:
         taken = narrowest(copy.mask, ready)
         if not copy.is_done and (taken is None or taken.any()):
             recorder = self.memory.recorder
             recorder.accessed(self.memory, copy.resolved, taken, "copies to")
-            recorder.written(copy.words)
+            recorder.written(copy.words if copy.late_words is None else copy.late_words())
         super().arrive(copy, ready, now)
 
 

@@ -35,7 +35,7 @@ def make_trial(replay: Replay, left: Iterator[int], sighting: Sighting, steps: i
         return None
     kernel = replay.launch.kernel
     options = replace(replay.options, max_steps=min(replay.options.max_steps, _PATIENCE * steps))
-    seed = replay.seed_of(sighting)
+    course = replay.course_of(sighting)
 
     def trial(places: Sequence[int], opcode: str) -> Sequence[Sighting] | None:
         if next(left, None) is None:
@@ -43,7 +43,7 @@ def make_trial(replay: Replay, left: Iterator[int], sighting: Sighting, steps: i
         code, barrier = kernel.program.instructions, _barriers()[opcode]
         program = with_instructions(kernel.program, {i: (barrier, code[i]) for i in places})
         try:
-            return replace(replay, options=options).run(seed, compiled=compile_program(program, kernel.binding))
+            return replace(replay, options=options).run(course, compiled=compile_program(program, kernel.binding))
         except WmmaEmuError:
             return None
 

@@ -10,6 +10,7 @@ from wmma_emu.ptx.history import History, HistorySubject, RecordingLaunch, Watch
 from wmma_emu.ptx.history.reasons import conclusion
 from wmma_emu.ptx.history.story import build_story
 from wmma_emu.ptx.history.words import place_text
+from wmma_emu.ptx.launch.options import Course
 from wmma_emu.ptx.launch.replay import Replay
 from wmma_emu.ptx.memory.races.race import RACE, UNUSED
 from wmma_emu.ptx.orders import BACKWARDS
@@ -34,9 +35,9 @@ def explain_sighting(replay: Replay | None, sighting: Sighting) -> History:
     launch = replay.launch
     watch = _watch_of(sighting, launch.grid, launch.block)
     recorder = RecordingLaunch(watch)
-    seed = replay.seed_of(sighting)
+    course = replay.course_of(sighting)
     try:
-        found = replay.run(seed, recorder)
+        found = replay.run(course, recorder)
         ended = ""
     except LaunchLimitError:
         found, ended = [], ", until it reached its limit of steps or memory"
@@ -49,17 +50,18 @@ def explain_sighting(replay: Replay | None, sighting: Sighting) -> History:
     if not is_replayed:
         said = (*said, "This is the history of a run without the finding: its conclusions may be wrong.")
     title = f"{sighting.kind} at {place_text(subject.place)} in {launch.kernel.called}"
-    replayed = f"The launch was run again for this{_order(seed)}{ended}{met}."
+    replayed = f"The launch was run again for this{_order(course)}{ended}{met}."
     return History(
         title, _watched(watch, sighting, replay), replayed, is_replayed, story.events, story.here, story.other, said,
         recorder.log.left_out,
     )  # fmt: skip
 
 
-def _order(seed: int | None) -> str:
-    if seed is None:
-        return ""
-    return " with its last thread first" if seed == BACKWARDS else f" with schedule={seed}"
+def _order(course: Course) -> str:
+    late = " with asynchrony='late'" if course.asynchrony.is_late else ""
+    if course.seed is None:
+        return late
+    return late + (" with its last thread first" if course.seed == BACKWARDS else f" with schedule={course.seed}")
 
 
 def _is_same(found: Sighting, sighting: Sighting) -> bool:

@@ -3,22 +3,23 @@
 
 import copy
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from wmma_emu.errors import KernelFindingsError, KernelFindingsWarning, LaunchLimitError
+from wmma_emu.errors import AsynchronyDependenceError, KernelFindingsError, KernelFindingsWarning, LaunchLimitError
 from wmma_emu.ptx.findings import CHECKS, KINDS, Sighting, merged
 from wmma_emu.ptx.launch.actions import Actions
 from wmma_emu.ptx.launch.arguments import Argument, LaunchArguments, object_arguments
 from wmma_emu.ptx.launch.barrier_trials import MOST_TRIALS, make_trial
 from wmma_emu.ptx.launch.calls import echo, errors_at_the_caller, level_of_the_caller, uninterrupted
+from wmma_emu.ptx.launch.delays import asynchronous_lines, named, narrowed
 from wmma_emu.ptx.launch.explaining import explain_sighting
 from wmma_emu.ptx.launch.launch_tickets import HostRange, LaunchTicket, host_ranges
 from wmma_emu.ptx.launch.memory_of_arrays import memory_of
 from wmma_emu.ptx.launch.observing import current_observer
-from wmma_emu.ptx.launch.options import Launched, Launching, LaunchOptions, is_time_limit
+from wmma_emu.ptx.launch.options import Course, Launched, Launching, LaunchOptions, is_time_limit
 from wmma_emu.ptx.launch.reachable import Reachable
 from wmma_emu.ptx.launch.replay import Replay, kept_for_replay
 from wmma_emu.ptx.launch.report import Report, summary_of
@@ -61,9 +62,9 @@ class Launch(Runner):
             One for each parameter: a NumPy array for a pointer (`raw` of it to pass its bytes; 0 or None if it is
             unused), a number for a scalar, bytes, a ctypes.Structure or a `Struct` for a struct.
         **options
-            Options of `LaunchOptions`: ``findings``, ``schedule``, ``schedules``, ``max_steps``, ``max_seconds``,
-            ``max_bytes``, ``checks``, ``silence``, ``fill``, ``baseline``, ``cooperative``, ``keep_bytes``,
-            ``addresses``, ``reachable``, ``echo``, ``watch``, ``observe``, ``objects``.
+            Options of `LaunchOptions`: ``findings``, ``schedule``, ``schedules``, ``asynchrony``, ``max_steps``,
+            ``max_seconds``, ``max_bytes``, ``checks``, ``silence``, ``fill``, ``baseline``, ``cooperative``,
+            ``keep_bytes``, ``addresses``, ``reachable``, ``echo``, ``watch``, ``observe``, ``objects``.
 
         Raises
         ------
@@ -76,7 +77,8 @@ class Launch(Runner):
         OptionError
             If an option does not exist, or does not accept the value.
         ScheduleDependenceError
-            With ``schedules``, if the order of the warps affects the results.
+            With ``schedules``, if the order of the warps affects the results; with ``asynchrony="both"`` an
+            `AsynchronyDependenceError`, if the time of asynchronous operations does.
         UnsupportedInstructionError
             If the kernel contains instructions that are not modelled.
         """
@@ -118,27 +120,30 @@ class Launch(Runner):
 
     def _run_all(self, given: LaunchArguments, chosen: LaunchOptions, actions: Actions, spent: float) -> Report:
         """Run in all requested orders, and copy back the results of the first."""
-        kernel, module, values = self.kernel, self.kernel.module, given.values
-        unchanged = copy.deepcopy(module.variables) if chosen.schedules > 1 else module.variables
+        module, values = self.kernel.module, given.values
+        courses = chosen.courses
+        if not asynchronous_lines(self.kernel.program):
+            courses = [courses[0], *(x for x in courses[1:] if not x.asynchrony.is_late)]
+        unchanged = copy.deepcopy(module.variables) if len(courses) > 1 else module.variables
         require_lines(chosen.silence, module.program.kernels.values(), module.name)
         first, findings = self._run_first(values, chosen, spent)
-        seeds: dict[tuple[str, int], int | None] = {}
-        _note_seed(seeds, findings, chosen.seeds[0])
+        found_in: dict[tuple[str, int], Course] = {}
+        _note_course(found_in, findings, courses[0])
         completed = first.counts.completed
-        for seed in chosen.seeds[1:]:
-            other, more = self._run_and_classify(values, copy.deepcopy(unchanged), chosen, seed)
+        for course in courses[1:]:
+            other, more = self._run_and_classify(values, copy.deepcopy(unchanged), chosen, course)
             completed &= other.counts.completed
-            _note_seed(seeds, more, seed)
+            _note_course(found_in, more, course)
             findings = merged(findings, more)
             if not self._has_errors(findings, chosen):
-                require_same_results(kernel.called, first, other, seed)
+                self._require_same(first, other, course, partial(self._delayed, values, unchanged, chosen, course))
         if first.counts.may_hide_races and not self._has_errors(findings, chosen):
             more = self._races_backwards(values, copy.deepcopy(unchanged), chosen, first.counts.steps)
-            _note_seed(seeds, more, BACKWARDS)
+            _note_course(found_in, more, Course(BACKWARDS))
             findings = merged(findings, more)
         observer, replay = current_observer(), None
         if findings or observer is not None:
-            replay = replace(kept_for_replay(self, given, chosen, seeds), names=self._names(given, chosen))
+            replay = replace(kept_for_replay(self, given, chosen, found_in), names=self._names(given, chosen))
         report = self._report(first.counts._replace(completed=completed), findings, given, chosen, replay)
         failing, warned = (
             actions.findings_with("error", report.findings),
@@ -155,6 +160,34 @@ class Launch(Runner):
             observer.launched(replay, report)
         return report
 
+    def _require_same(
+        self, first: Run, other: Run, course: Course, delayed: Callable[[Sequence[int]], Run]
+    ) -> None:  # fmt: skip
+        """Compare a run with the first; an error about late operations names those that change the results.
+
+        ``delayed`` runs the launch with the operations of some lines late, and the others at once.
+        """
+        name, program = self.kernel.called, self.kernel.program
+
+        def differs(lines: Sequence[int]) -> bool:
+            try:
+                require_same_results(name, first, delayed(lines), course)
+            except (AsynchronyDependenceError, LaunchLimitError):
+                return True
+            return False
+
+        try:
+            require_same_results(name, first, other, course)
+        except AsynchronyDependenceError as error:
+            lines = narrowed(asynchronous_lines(program), differs)
+            raise AsynchronyDependenceError(f"{error}{named(program, lines)}") from None
+
+    def _delayed(
+        self, values: Sequence[Argument], variables: Any, options: LaunchOptions, course: Course, lines: Sequence[int]
+    ) -> Run:
+        some = course._replace(asynchrony=replace(course.asynchrony, lines=frozenset(lines)))
+        return self.run_once(values, copy.deepcopy(variables), replace(options, checks=frozenset()), some)[0]
+
     def _run_first(
         self, values: Sequence[Argument], chosen: LaunchOptions, spent: float
     ) -> tuple[Run, list[Sighting]]:  # fmt: skip
@@ -162,7 +195,7 @@ class Launch(Runner):
         printed = ""
         try:
             variables = self.kernel.module.variables
-            first, findings = self._run_and_classify(values, variables, chosen, chosen.seeds[0], spent)
+            first, findings = self._run_and_classify(values, variables, chosen, chosen.courses[0], spent)
             printed = first.counts.output
         except LaunchLimitError as error:
             printed = error.output
@@ -179,20 +212,20 @@ class Launch(Runner):
         """Run with the last thread first, and return the races; a run that takes too long returns none."""
         options = replace(chosen, max_steps=min(chosen.max_steps, _PATIENCE * steps))
         try:
-            _, found = self.run_once(values, variables, options, BACKWARDS)
+            _, found = self.run_once(values, variables, options, Course(BACKWARDS))
         except LaunchLimitError:
             return []
         return [x for x in found if KINDS[x.kind].check == "races" and x.severity == "error"]
 
     def _run_and_classify(
-        self, values: Sequence[Argument], variables: Any, options: LaunchOptions, seed: int | None, spent: float = 0
+        self, values: Sequence[Argument], variables: Any, options: LaunchOptions, course: Course, spent: float = 0
     ) -> tuple[Run, list[Sighting]]:
         """Run once, and find out whether the racing values are used: see `classify_uses`.
 
         In a program with locks, the order of the lock owners decides which loads race: all such races are errors.
         """
         raced = RacedBytes()
-        done, findings = self.run_once(values, variables, options, seed, raced=raced, spent=spent)
+        done, findings = self.run_once(values, variables, options, course, raced=raced, spent=spent)
         if not done.counts.completed or self.kernel.compiled.polls.lock_attempts:
             return done, findings
         steps = min(options.max_steps, _PATIENCE * done.counts.steps)
@@ -206,7 +239,7 @@ class Launch(Runner):
             seconds = None if left is None else left - spent
             again = replace(options, max_steps=steps, max_seconds=seconds, checks=_VALUE_CHECKS)
             try:
-                other, _ = self.run_once(values, copy.deepcopy(variables), again, seed, suspects=suspects)
+                other, _ = self.run_once(values, copy.deepcopy(variables), again, course, suspects=suspects)
             except LaunchLimitError:
                 return False
             spent += other.counts.seconds
@@ -262,10 +295,10 @@ class Launch(Runner):
         )  # fmt: skip
 
 
-def _note_seed(seeds: dict[tuple[str, int], int | None], findings: list[Sighting], seed: int | None) -> None:
-    """Record the warp order in which each finding first occurred."""
+def _note_course(found_in: dict[tuple[str, int], Course], findings: list[Sighting], course: Course) -> None:
+    """Record the course in which each finding first occurred."""
     for x in findings:
-        seeds.setdefault((x.kind, x.line), seed)
+        found_in.setdefault((x.kind, x.line), course)
 
 
 def _host_ranges(

@@ -11,6 +11,7 @@ import numpy as np
 from wmma_emu.errors import CallError, OptionError, shorten
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.instructions.launches import Dim3
+from wmma_emu.ptx.asynchrony import ASYNCHRONIES, EAGER, Asynchrony
 from wmma_emu.ptx.fills import require_fill
 from wmma_emu.ptx.findings import CHECKS
 from wmma_emu.ptx.launch.actions import FINDINGS, Actions, rules_of
@@ -44,6 +45,13 @@ _LEAST = {
 
 _MOST_SCHEDULES = 1 << 16
 """The largest number of orders of a launch; each is a run with its own limits."""
+
+
+class Course(NamedTuple):
+    """The course of one run: the seed of the order of its warps, and the time of its asynchronous operations."""
+
+    seed: int | None
+    asynchrony: Asynchrony = EAGER
 
 
 class ConfiguredKernel(Protocol):
@@ -110,6 +118,9 @@ class LaunchOptions:
     schedules : int
         The number of orders in which each launch runs, with ``schedule`` and the seeds that follow it; arrays,
         variables of the module and printed lines (in any order) must be the same, bit for bit.
+    asynchrony : {"eager", "late", "both"}
+        When asynchronous copies and ``wgmma`` move their data: at once, or as late as the program allows. With "both"
+        each order runs in both ways, and the results must be the same, bit for bit.
     max_steps : int
         The maximum number of instructions to step, each for many threads at once.
     max_seconds : float, optional
@@ -167,6 +178,7 @@ class LaunchOptions:
     findings: _Findings | Callable[[], _Findings] = "warn"
     schedule: int | None = None
     schedules: int = 1
+    asynchrony: str = "eager"
     max_steps: int = 10**8
     max_seconds: float | None = 300
     max_bytes: int = DEFAULT_LIMIT
@@ -219,6 +231,10 @@ class LaunchOptions:
         if self.schedules > _MOST_SCHEDULES:
             given = shorten(self.schedules)
             raise OptionError(f"schedules={given} is more than {_MOST_SCHEDULES}, the most of a launch")
+        if not isinstance(self.asynchrony, str) or self.asynchrony not in ASYNCHRONIES:
+            legal = f"legal are {', '.join(map(repr, ASYNCHRONIES))}"
+            hint = did_you_mean(self.asynchrony, [*ASYNCHRONIES], legal)
+            raise OptionError(f"asynchrony={shorten(self.asynchrony)} does not exist{hint}")
         require_fill(self.fill)
         if not is_time_limit(self.max_seconds):
             raise OptionError(f"max_seconds={shorten(self.max_seconds)} is not a positive number; None means no limit")
@@ -266,10 +282,11 @@ class LaunchOptions:
         return Limits(self.max_steps, self.max_seconds, self.max_bytes, self.stack_bytes, self.heap_bytes)
 
     @property
-    def seeds(self) -> list[int | None]:
-        """The seed of each run."""
+    def courses(self) -> list[Course]:
+        """The course of each run."""
         first = 0 if self.schedule is None else self.schedule
-        return [self.schedule, *range(first + 1, first + self.schedules)]
+        seeds = [self.schedule, *range(first + 1, first + self.schedules)]
+        return [Course(seed, x) for seed in seeds for x in ASYNCHRONIES[self.asynchrony]]
 
 
 def is_time_limit(given: object) -> bool:

@@ -11,7 +11,7 @@ from wmma_emu.ptx.findings import Sighting, Sightings
 from wmma_emu.ptx.launch.arguments import Argument, pack_parameters, require_aligned, require_relocated
 from wmma_emu.ptx.launch.cooperative import uses_workspace
 from wmma_emu.ptx.launch.memory_of_arrays import memory_of
-from wmma_emu.ptx.launch.options import LaunchOptions
+from wmma_emu.ptx.launch.options import Course, LaunchOptions
 from wmma_emu.ptx.launch.prepared_kernel import PreparedKernel
 from wmma_emu.ptx.launch.schedules import Run
 from wmma_emu.ptx.launch.targets import require_legal
@@ -36,12 +36,12 @@ class Runner:
         return f"{self.kernel.called}[{tuple(self.grid)}, {tuple(self.block)}, {self.shared_bytes}]"
 
     def run_once(
-        self, values: Sequence[Argument], variables: Any, options: LaunchOptions, seed: int | None, *,
+        self, values: Sequence[Argument], variables: Any, options: LaunchOptions, course: Course, *,
         raced: RacedBytes | None = None, suspects: Suspects | None = None, recorder: LaunchRecorder | None = None,
         compiled: CompiledProgram | None = None, moved: Sequence[MovedBytes] = (),
         spent: float = 0,
     ) -> tuple[Run, list[Sighting]]:  # fmt: skip
-        """Run once on copies of the arrays, in some order; optionally with a recorder, or with another program.
+        """Run once on copies of the arrays, in some course; optionally with a recorder, or with another program.
 
         ``moved`` are the arrays that are themselves copies, and have the host addresses of others.
         ``spent`` are seconds of the time limit that have passed already.
@@ -78,8 +78,8 @@ class Runner:
         findings = Sightings(kernel.program, checks)
         counts = run(
             compiled or kernel.compiled, heap, parameters, self.grid, self.block, self.shared_bytes,
-            binding=kernel.binding, findings=findings, limits=options.limits, schedule=seed, checks=checks,
+            binding=kernel.binding, findings=findings, limits=options.limits, schedule=course.seed, checks=checks,
             fill=options.fill, raced=raced, suspects=suspects, recorder=recorder,
-            cooperative=bool(options.cooperative), spent=spent,
+            cooperative=bool(options.cooperative), spent=spent, asynchrony=course.asynchrony,
         )  # fmt: skip
         return Run(heap, counts), list(findings)

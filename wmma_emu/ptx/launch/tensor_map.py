@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from wmma_emu.errors import ArgumentError, ArgumentValueError, OptionError, shorten
 from wmma_emu.formats.arrays import integer_of
+from wmma_emu.ptx.launch.memory_of_arrays import Raw, raw
 from wmma_emu.ptx.launch.structs import Struct
 from wmma_emu.ptx.tensor_maps.element_types import element_type_of
 from wmma_emu.ptx.tensor_maps.encoding import (
@@ -63,6 +64,12 @@ class TensorMap(Struct):
     def alignment(self) -> int:
         """The alignment in bytes."""
         return _ALIGNMENT
+
+    @property
+    def tensor(self) -> Raw:
+        """The array, as bytes in memory."""
+        (array,) = (x for _, x in self.pointed if isinstance(x, np.ndarray | Raw))
+        return raw(array)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)

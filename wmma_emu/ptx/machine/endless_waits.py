@@ -46,7 +46,7 @@ class EndlessWaits:
     def is_reached(self, pc: int, active: Active) -> bool:
         """Return whether the wave will wait without end, after active threads have executed the basic block at a pc."""
         if pc not in self._reading:
-            self._quiet, self._kept = 0, None
+            self.restart()
             return False
         self._quiet += 1
         if self._quiet < _QUIET:
@@ -59,6 +59,10 @@ class EndlessWaits:
             return False
         self._moved |= self._state.live if active is None else active
         return polls and self._is_same()
+
+    def restart(self) -> None:
+        """Begin again, because memory was written."""
+        self._quiet, self._kept = 0, None
 
     def _keep(self) -> None:
         self._kept_at = self._quiet

@@ -1,16 +1,25 @@
 # SPDX-License-Identifier: MIT
-"""A table of the mbarriers of blocks that do not make progress: phase, what is missing, and who waits where."""
+"""A table of the mbarriers of blocks that do not make progress: phase, missing arrivals and bytes, waiting threads."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.ptx.findings import InSource, Message, Table, place_of
 from wmma_emu.ptx.machine.lane_ranges import name_threads
-from wmma_emu.ptx.memory.mbarrier_messages import BYTES, OVER_ARRIVAL, PARITY, bytes_left, bytes_text, wrong_phase
+from wmma_emu.ptx.memory.mbarrier_messages import (
+    BYTES,
+    OVER_ARRIVAL,
+    PARITY,
+    bytes_left,
+    bytes_text,
+    phase_left_out,
+    wrong_phase,
+)
 from wmma_emu.ptx.memory.mbarrier_records import BarrierRecord
 from wmma_emu.ptx.memory.mbarrier_words import Word
 from wmma_emu.ptx.memory.mbarriers import Mbarriers
 from wmma_emu.ptx.state import State
+from wmma_emu.ptx.steps.collectives import note
 
 _BLOCKS = 2
 
@@ -30,13 +39,31 @@ def mbarrier_table(state: State) -> Table:
 
 def report_wrong_parities(state: State) -> None:
     """Report the waits that caused races because they were for the wrong parity."""
+    if not state.findings.are_sought(PARITY):
+        return
     barriers = state.memory.mbarriers
-    for found in barriers.suspects.confirmed() if state.findings.are_sought(PARITY) else ():
+    for found in barriers.suspects.confirmed():
         block, warp, lane = found.thread
         state.findings.add(
             PARITY, found.wait.instruction, wrong_phase(barriers.location(found.address), found),
             block=state.threads.name_block(block), thread=state.threads.name_thread(warp, lane),
         )  # fmt: skip
+
+
+def report_skipped_phases(state: State) -> None:
+    """Report waits, in a deadlock, for the phase after a complete one that none of the threads has seen."""
+    barriers = state.memory.mbarriers
+    if any(x.kind == OVER_ARRIVAL for x in state.findings):
+        return  # it has completed phases too early
+    for position, record in barriers.records.items():
+        phases, g = barriers.phases_of_threads(position), position // state.memory.shared.stride
+        for line, who in _waiting(state, barriers, position).items():
+            if phases.last_seen(g, who) >= record.phase - 1:
+                continue
+            threads = np.zeros(state.shape, np.bool_)
+            threads[g] = who
+            diagnosis = phase_left_out(barriers.location(position), record)
+            note(state, barriers.waiting[line][0], PARITY, threads, diagnosis)
 
 
 def report_bytes_left(state: State) -> None:
@@ -83,7 +110,7 @@ def _row(state: State, barriers: Mbarriers, position: int, waiting: dict[int, ND
     row: list[object] = [location, InSource(f" at {location.address:#x}"), f": phase {record.phase} "]
     row += [f"(parity {word.parity}) ", *_missing(word, record)]
     if record.arrival is not None:
-        row += ["; the last arrival is that of ", place_of(record.arrival)]
+        row += ["; the last arrival is at ", place_of(record.arrival)]
     for line, who in waiting.items():
         name, is_one = name_threads(who, state.live[g])
         row += [f"; {name} {'waits' if is_one else 'wait'} for it at ", place_of(barriers.waiting[line][0])]
@@ -95,7 +122,7 @@ def _row(state: State, barriers: Mbarriers, position: int, waiting: dict[int, ND
 
 
 def _any(waiting: dict[int, NDArray[np.bool_]]) -> NDArray[np.bool_]:
-    return np.logical_or.reduce(list(waiting.values()))
+    return np.asarray(np.logical_or.reduce(list(waiting.values())))
 
 
 def _missing(word: Word, record: BarrierRecord) -> list[object]:

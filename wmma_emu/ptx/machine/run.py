@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from wmma_emu.errors import LaunchLimitError
 from wmma_emu.layouts.spec import LANES
+from wmma_emu.ptx.asynchrony import EAGER, Asynchrony
 from wmma_emu.ptx.causality import CausalityOrder, order_of_launch
 from wmma_emu.ptx.clock import Clock
 from wmma_emu.ptx.fills import Fill
@@ -75,6 +76,7 @@ def run(
     recorder: LaunchRecorder | None = None,
     cooperative: bool = False,
     spent: float = 0,
+    asynchrony: Asynchrony = EAGER,
 ) -> Counts:
     """Execute a kernel over a grid.
 
@@ -85,7 +87,8 @@ def run(
     ``checks``. ``raced`` collects the bytes that are in races. ``suspects`` is given when the launch is run again
     because of its races: only the loads that it names are undefined then. ``recorder`` records the course of the
     launch. ``cooperative`` is whether all blocks run at the same time, as blocks that wait for each other must.
-    ``spent`` are the seconds of the time limit that have passed already.
+    ``spent`` are the seconds of the time limit that have passed already. ``asynchrony`` is when asynchronous
+    operations move their data.
     """
     deadline = Deadline(limits, spent=spent)
     more: frozenset[int] = frozenset()
@@ -93,7 +96,7 @@ def run(
         try:
             counts = _run_once(
                 compiled, heap, parameters, grid, block, dynamic_shared_bytes, binding, findings, limits, schedule,
-                checks, fill, deadline, more, raced, suspects, recorder, cooperative,
+                checks, fill, deadline, more, raced, suspects, recorder, cooperative, asynchrony,
             )  # fmt: skip
             findings.leave_lesser_out()
             return counts
@@ -109,7 +112,7 @@ def _run_once(
     schedule: int | None,
     checks: frozenset[str], fill: str | int, deadline: Deadline, more: frozenset[int],
     raced: RacedBytes | None,
-    suspects: Suspects | None, recorder: LaunchRecorder | None, cooperative: bool,
+    suspects: Suspects | None, recorder: LaunchRecorder | None, cooperative: bool, asynchrony: Asynchrony,
 ) -> Counts:  # fmt: skip
     """Execute a kernel from the beginning.
 
@@ -144,6 +147,7 @@ def _run_once(
         memory = make_memory(
             program, heap, parameters, threads, dynamic_shared_bytes, findings, causality, checks, races, uninitialised
         )
+        memory.asynchrony = asynchrony
         state = State(program, binding.arch, threads, causality, memory, findings, order, checks, uninitialised)
         state.output, state.check_time, state.clock = printed, deadline.check, clock
         execution = make_execution(compiled, state, deadline, order)
@@ -156,6 +160,8 @@ def _run_once(
         instructions += execution.instructions
         steps += state.steps
         clock.end_wave(state.steps)
+        if execution.completed:
+            state.memory.finish()
         if not execution.completed:
             completed = False
             break

@@ -33,7 +33,8 @@ WHOLE_WARP = {
 _NAMES_LANES = ("shfl", "vote", "match", "redux", "elect")
 """Instructions whose last operand is a membermask."""
 
-_WARPGROUP = ("wgmma",)
+_WARPGROUP = ("wgmma", "setmaxnreg")
+"""Instructions that all warps of a warpgroup must execute."""
 
 _WARPS_OF_A_GROUP = 4
 

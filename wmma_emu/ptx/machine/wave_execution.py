@@ -11,11 +11,13 @@ from wmma_emu.ptx.machine.call_stack import FramedCallStack
 from wmma_emu.ptx.machine.compile import CompiledProgram, may_spin
 from wmma_emu.ptx.machine.control_state import ControlState
 from wmma_emu.ptx.machine.endless_waits import EndlessWaits
+from wmma_emu.ptx.machine.late_completions import LateCompletions
 from wmma_emu.ptx.machine.limits import Deadline, Exceeded
 from wmma_emu.ptx.machine.mbarrier_table import (
     mbarrier_table,
     remedy_of_deadlock,
     report_bytes_left,
+    report_skipped_phases,
     report_wrong_parities,
 )
 from wmma_emu.ptx.machine.scheduler import AT_WARP
@@ -36,6 +38,9 @@ class WaveExecution(ControlState):
             self.scheduler.run_functions_first(compiled.program.functions)
         self._basic_blocks = compiled.basic_blocks
         self._endless = EndlessWaits(state, self.scheduler, compiled.reading, compiled.spinning)
+        self._late: LateCompletions | None = None
+        if state.memory.asynchrony.is_late:
+            self._late = LateCompletions(state, self.scheduler, compiled.reading, compiled.spinning)
         self._deadline = deadline
         self._all = state.shape[0] * state.shape[1] * state.shape[2]
 
@@ -43,6 +48,8 @@ class WaveExecution(ControlState):
         """Execute basic blocks until no thread is left, then call ``on_completion``."""
         try:
             self._run()
+            if self._late is not None and self.completed:
+                self.state.memory.bulk_groups.finish()
             if on_completion is not None:
                 on_completion()
         except Exceeded as error:
@@ -60,6 +67,8 @@ class WaveExecution(ControlState):
             picked = scheduler.pick()
             if picked is None:
                 if not state.live.any():
+                    if self._late is not None and self.completed:
+                        self._late.complete_all()
                     if self.completed:
                         report_bytes_left(state)
                     report_wrong_parities(state)
@@ -75,7 +84,12 @@ class WaveExecution(ControlState):
                 step(state, active)
                 check()
             block.terminator(self, active)
-            if self._endless.is_reached(pc, active):
+            if self._late is not None and self._late.after(pc, active):
+                self._endless.restart()
+            elif self._endless.is_reached(pc, active):
+                if self._late is not None and self._late.complete_all():
+                    self._endless.restart()
+                    continue
                 polls = (x for x in self.program.instructions[pc : pc + block.length] if may_spin(x))
                 self._deadlock(next(polls), "threads wait in loops for values that no thread writes: ")
             self._deadline.count(block.length)
@@ -98,5 +112,6 @@ class WaveExecution(ControlState):
         """Report that no thread can make progress, and end the launch."""
         state = self.state
         message = f"no thread can make progress: {why}{thread_states(self)}", mbarrier_table(state)
+        report_skipped_phases(state)
         note(state, instruction, "deadlock", state.live, Diagnosis(message, remedy_of_deadlock(state)))
         self.abort()

@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Asynchronous copies to shared memory, which arrive when the thread that issued them waits."""
+"""Asynchronous copies to shared memory, which arrive when the thread that issued them waits.
 
+Until then an access to their bytes is a finding. The bytes themselves move when the copy is issued, or, if it is late,
+when it arrives.
+"""
+
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
 
@@ -18,6 +23,9 @@ from wmma_emu.ptx.memory.shadow import Shadow
 from wmma_emu.ptx.program.program import PtxInstruction
 from wmma_emu.ptx.threads import Active, Array
 
+_Load = Callable[..., tuple[Array, Undefined | None]]
+"""`LoadsAndStores.load`, or `peek`."""
+
 _WORD = 4
 _MOST = (1 << 31) - 1
 """The largest number of groups that a thread may leave pending: more than it ever commits."""
@@ -31,7 +39,8 @@ class AsyncCopy:
     pieces of a thread's copy. ``group`` is the number of groups
     that each thread had committed before; ``by_barrier`` is whether the phase of an mbarrier completes the copy, rather
     than a wait_group; ``undefined`` marks the uninitialised bits of the words. ``sources`` are the positions in global
-    memory from which each thread reads, and ``read`` the number of bytes.
+    memory from which each thread reads, and ``read`` the number of bytes. ``late_words`` reads the words of a late copy
+    when it arrives; None if its bytes have moved.
     """
 
     resolved: ResolvedAccess
@@ -43,6 +52,7 @@ class AsyncCopy:
     undefined: Undefined | None = None
     sources: NDArray[np.int64] | None = None
     read: Array | None = None
+    late_words: Callable[[], Array] | None = None
 
     @cached_property
     def span(self) -> tuple[int, int]:
@@ -75,18 +85,33 @@ class AsyncCopies:
     def issue(
         self, instruction: PtxInstruction, target: Array, source: Array, size: int, read: Array, active: Active
     ) -> None:
-        """Copy ``read`` bytes (an array of at most ``size``) from global memory to shared memory, followed by zeros.
+        """Copy ``read`` bytes (an array of at most ``size``) from global memory to shared memory, followed by zeros."""
+        memory, given = self.memory, active
+        words, undefined = self._words(memory.load, instruction, source, size, read, given)
+        active = memory.threads.exists if active is None else active
+        resolved = memory.resolve(
+            instruction, "shared", target, _WORD, size // _WORD, size, active, write=True, ordering="weak"
+        )
+        late_words = None
+        if memory.asynchrony.is_late and memory.asynchrony.delays(instruction):
 
-        The bytes are read now; their arrival is left open until the thread waits.
-        """
-        memory, shape = self.memory, self.memory.threads.shape
+            def late_words() -> Array:
+                return self._words(memory.peek, instruction, source, size, read, given)[0]
+
+        copy = self.begin(resolved, words, active, undefined=undefined, late_words=late_words)
+        copy.sources, copy.read = memory.heap.placement.positions_of(source), read
+
+    def _words(
+        self, load: _Load, instruction: PtxInstruction, source: Array, size: int, read: Array, active: Active
+    ) -> tuple[Array, Undefined | None]:  # fmt: skip
+        """Read what a copy writes: the bytes of global memory that each thread reads, and zeros."""
         words: Array | None = None
         undefined: Undefined | None = None
         for amount, participants in _amounts(read, size, active):
             if amount == size:
-                got, lost = memory.load(instruction, "global", source, _WORD, size // _WORD, participants)
+                got, lost = load(instruction, "global", source, _WORD, size // _WORD, participants, alignment=size)
             else:
-                some, missing = memory.load(instruction, "global", source, 1, amount, participants, alignment=size)
+                some, missing = load(instruction, "global", source, 1, amount, participants, alignment=size)
                 zeros = np.zeros(size, np.uint8)
                 got, lost = padded_words(some, zeros), None
                 if missing is not None:
@@ -94,30 +119,32 @@ class AsyncCopies:
             if participants is None or participants is active:
                 words, undefined = got, lost
             else:
+                shape = self.memory.threads.shape
                 words = np.zeros((size // _WORD, *shape), np.uint32) if words is None else words
                 np.copyto(words, got, where=participants)
                 undefined = joined(participants, lost, undefined)
-        if words is None:
-            words = np.zeros((size // _WORD, 1, 1, 1), np.uint32)
-        active = memory.threads.exists if active is None else active
-        resolved = memory.resolve(
-            instruction, "shared", target, _WORD, size // _WORD, size, active, write=True, ordering="weak"
-        )
-        copy = self.begin(resolved, words, active, undefined=undefined)
-        copy.sources, copy.read = memory.heap.placement.positions_of(source), read
+        return np.zeros((size // _WORD, 1, 1, 1), np.uint32) if words is None else words, undefined
 
     def begin(
         self, resolved: ResolvedAccess, words: Array, active: Active, *, by_barrier: bool = False,
-        undefined: Undefined | None = None,
+        undefined: Undefined | None = None, late_words: Callable[[], Array] | None = None,
     ) -> AsyncCopy:  # fmt: skip
-        """Start a copy whose bytes are known."""
+        """Start a copy; it writes its words now, or those that it reads when it arrives."""
         access = resolved.access
         shape = _shape_of(access.positions, self.memory.threads.shape)
         if self.memory.races is not None:
             self.memory.races.check_write(resolved, active)
+        if self.memory.proxies is not None:
+            self.memory.proxies.begins_copy(resolved, active)
         index = None if access.mask is None else np.flatnonzero(wide(access.mask, shape))
-        self._shadow.begin(resolved, pick(access.positions, shape, index), active)
-        copy = AsyncCopy(resolved, words, access.mask, self._groups, by_barrier, undefined=undefined)
+        written = pick(access.positions, shape, index)
+        self._shadow.begin(resolved, written, active)
+        copy = AsyncCopy(
+            resolved, words, access.mask, self._groups, by_barrier, undefined=undefined, late_words=late_words
+        )
+        if late_words is None:
+            unit, moved = resolved.unit, pick(wide(words, (len(words), *shape)), shape, index)
+            scatter(self.memory.shared.view(unit), unit, written, moved)
         self._keep([*self._copies, copy])
         return copy
 
@@ -161,7 +188,7 @@ class AsyncCopies:
         self._shadow.pending = len(self._copies)
 
     def arrive(self, copy: AsyncCopy, ready: Active, now: Moment | None = None) -> None:
-        """Write the bytes of a copy for the threads that are ready."""
+        """Let a copy arrive for the threads that are ready."""
         memory, access = self.memory, copy.resolved.access
         shape = _shape_of(access.positions, memory.threads.shape)
         taken, index = narrowest(copy.mask, ready), None
@@ -170,8 +197,10 @@ class AsyncCopies:
         if copy.is_done or (index is not None and not len(index)):
             return
         written = pick(access.positions, shape, index)
-        words = pick(wide(copy.words, (len(copy.words), *shape)), shape, index)
-        scatter(memory.shared.view(copy.resolved.unit), copy.resolved.unit, written, words)
+        if copy.late_words is not None:
+            words, unit = copy.late_words(), copy.resolved.unit
+            moved = pick(wide(words, (len(words), *shape)), shape, index)
+            scatter(memory.shared.view(unit), unit, written, moved)
         lost = copy.undefined
         if lost is not None:
             full = (len(copy.words), *shape)
@@ -182,6 +211,8 @@ class AsyncCopies:
         else:
             copy.mask = ~wide(ready, shape) if copy.mask is None else copy.mask & ~ready
             copy.is_done = not copy.mask.any()
+        if memory.proxies is not None:
+            memory.proxies.copy_arrives(copy.resolved, taken)
         if memory.races is not None:
             memory.races.arrive(copy.resolved, taken, memory.races.now() if now is None else now)
 

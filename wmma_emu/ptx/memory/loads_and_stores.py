@@ -5,9 +5,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.layouts.spec import LANES
+from wmma_emu.ptx.asynchrony import EAGER, Asynchrony
 from wmma_emu.ptx.causality import ordering_of
 from wmma_emu.ptx.definedness.undefined import Undefined
-from wmma_emu.ptx.memory.access import gather, in_passes, scatter
+from wmma_emu.ptx.memory.access import gather, in_passes, scatter, units_of
 from wmma_emu.ptx.memory.address_map import BASES, WINDOW_BITS
 from wmma_emu.ptx.memory.address_spaces import AddressSpaces
 from wmma_emu.ptx.memory.generic import classify, in_each
@@ -32,10 +33,12 @@ class LoadsAndStores(AddressSpaces):
     """Loads and stores of all address spaces of some blocks.
 
     Accesses take and return the values of many threads at once; values that are equal in all threads stay narrow. An
-    access that is out of bounds or misaligned is skipped, with a finding; loads then return 0. ``chip`` is the name of
-    the chip, on which the bits of mbarriers depend.
+    access that is out of bounds or misaligned is skipped, with a finding; loads then return 0. ``asynchrony`` is the
+    time at which asynchronous operations move their data. ``chip`` is the name of the chip, on which the bits of
+    mbarriers depend.
     """
 
+    asynchrony: Asynchrony = EAGER
     chip = "sm_90"
 
     def load(
@@ -82,6 +85,22 @@ class LoadsAndStores(AddressSpaces):
             how = self.ordering_of(instruction)
             self.causality.loaded(space, *self.threads_of(resolved), bytes_each * count, how)
         return values, undefined
+
+    def peek(
+        self, instruction: PtxInstruction, space: str, addresses: Array, bytes_each: int, count: int, active: Active, *,
+        alignment: int,
+    ) -> tuple[Array, None]:  # fmt: skip
+        """Read elements of global or shared memory again, as `load` does, for an access that was checked before."""
+        used = fit(self.threads.exists if active is None else active, addresses.shape)
+        total = bytes_each * count
+        if space == "global":
+            where = self.globals.locate(id(instruction), addresses, total, alignment, used, False)
+        else:
+            where = self.shared.locate(addresses, total, alignment, used)
+        unit = units_of(total, alignment)
+        values = gather(self.window(space).view(unit), unit, where.positions, bytes_each, count)
+        is_whole = where.outside is None and where.misaligned is None
+        return values if is_whole else np.where(where.used, values, values.dtype.type(0)), None  # type: ignore[arg-type]
 
     def store(
         self, instruction: PtxInstruction, space: str, addresses: Array, values: Array, active: Active, *,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The messages of findings about mbarriers: what a thread did, what the mbarrier expected, and what would be right."""
+"""The messages of findings about mbarriers: the access, and what the mbarrier expected."""
 
 from wmma_emu.ptx.findings import Diagnosis, MemoryLocation, Message, place_of
 from wmma_emu.ptx.memory.mbarrier_records import BarrierRecord, Fault
@@ -69,12 +69,16 @@ def too_many_bytes(index: int, location: MemoryLocation, record: BarrierRecord, 
     return Fault(index, BYTES, message, "bytes")
 
 
-def more_bytes(index: int, location: MemoryLocation, record: BarrierRecord, amount: int, rest: int) -> Fault:
-    """Describe a copy that delivers more bytes than its phase expects."""
+def more_bytes(
+    index: int, location: MemoryLocation, record: BarrierRecord, amount: int, rest: int, *, completes: bool
+) -> Fault:  # fmt: skip
+    """Describe a copy that delivers more bytes than its phase expects, which completes too early or never."""
+    last = f"the last {bytes_text(rest)} {'has' if rest == 1 else 'have'} arrived"
+    then = f"the phase completes before {last}" if completes else "the phase never completes, since more have arrived"
     message = (
         f"delivers {bytes_text(amount)} to the mbarrier ", location, f", but its phase {record.phase} expects only "
         f"{bytes_text(record.expected_bytes)}", *_expected_at(record),
-        f": the phase completes before the last {bytes_text(rest)} {'has' if rest == 1 else 'have'} arrived",
+        f": {then}",
     )  # fmt: skip
     return Fault(index, BYTES, message, "bytes")
 
@@ -83,8 +87,8 @@ def bytes_left(location: MemoryLocation, record: BarrierRecord, awaited: int) ->
     """Describe a phase whose bytes are not balanced when the kernel ends."""
     if awaited > 0:
         text = (
-            f"lets phase {record.phase} of the mbarrier ", location, f" expect {bytes_text(record.expected_bytes)}, but "
-            f"the kernel ends when {bytes_text(record.arrived_bytes)} have been copied: "
+            f"lets phase {record.phase} of the mbarrier ", location, f" expect {bytes_text(record.expected_bytes)}, "
+            f"but the kernel ends when {bytes_text(record.arrived_bytes)} have been copied: "
             f"{bytes_text(awaited)} {'is' if awaited == 1 else 'are'} missing",
         )  # fmt: skip
         return Diagnosis(text, "bytes")
@@ -107,12 +111,23 @@ def wait_for_the_phase_before(index: int, location: MemoryLocation, record: Barr
     return Fault(index, PARITY, message, "parity")
 
 
+def phase_left_out(location: MemoryLocation, record: BarrierRecord) -> Diagnosis:
+    """Describe a wait that never ends, for the phase after a complete one that the thread has not seen."""
+    phase, parity = record.phase, record.phase & 1
+    message = (
+        f"waits with parity {parity} for phase {phase} of the mbarrier ", location, ", in which no thread arrives any "
+        f"more; but the thread did not wait for phase {phase - 1}, which is complete and has parity {1 - parity}",
+    )  # fmt: skip
+    return Diagnosis(message, "parity")
+
+
 def wrong_phase(location: MemoryLocation, found: WrongWait) -> Diagnosis:
     """Describe a wait that let its thread race with one that arrives in the next phase."""
-    phase, block_warp = found.wait.phase, found.thread[1]
-    before = "the phase before the first one, which is over from the beginning" if phase == -1 else f"phase {phase} again"
+    phase, warp = found.wait.phase, found.thread[1]
+    first = "the phase before the first one, which is over from the beginning"
+    before = first if phase == -1 else f"phase {phase} again"
     message = (
-        f"warp {block_warp} waits with parity {phase & 1} of the mbarrier ", location, f", for {before}, and continues "
+        f"warp {warp} waits with parity {phase & 1} of the mbarrier ", location, f", for {before}, and continues "
         f"at once; but warp {found.other[1]} arrives in phase {phase + 1}, which has parity {1 - (phase & 1)}, and the "
         "two race at ", place_of(found.access),
     )  # fmt: skip
@@ -125,8 +140,6 @@ def _at(instruction: PtxInstruction) -> Message:
 
 def _expected_at(record: BarrierRecord) -> Message:
     return () if record.expectation is None else (" (", place_of(record.expectation), ")")
-
-
 
 
 def _arrivals(count: int) -> str:

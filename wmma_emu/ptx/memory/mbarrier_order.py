@@ -38,7 +38,10 @@ class _ReleasedKnowledge:
 
 
 class MbarrierOrder:
-    """What threads released at the mbarriers of a wave. ``stride`` is the size of the shared memory of a block."""
+    """The knowledge that threads released at the mbarriers of a wave.
+
+    ``stride`` is the size of the shared memory of a block.
+    """
 
     def __init__(self, causality: CausalityOrder, stride: int) -> None:
         self._causality, self._stride = causality, stride

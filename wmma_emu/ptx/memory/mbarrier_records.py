@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What happened to each mbarrier: its phases, who arrived and who saw which phase. Findings are made of it."""
+"""The course of each mbarrier, which findings describe: its phases, its bytes, and the threads that saw a phase."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -16,9 +16,9 @@ _NEVER = -2
 
 
 class Fault(NamedTuple):
-    """A fault of one of the threads that access mbarriers: its index, the finding's kind, its message and its fix."""
+    """A fault of one of the threads that access mbarriers: its number, the finding's kind, its message and its fix."""
 
-    index: int
+    access: int
     kind: str
     message: Message
     remedy: str = ""
@@ -29,7 +29,7 @@ class BarrierRecord:
     """The course of one mbarrier.
 
     ``phase`` is the number of phases that are complete, ``seen`` the last of them that a thread saw, -1 if none.
-    ``expected_bytes`` and ``arrived_bytes`` are those of the current phase. The instructions are the last of their kind:
+    ``expected_bytes`` and ``arrived_bytes`` count for the current phase. The instructions are the last of their kind:
     ``begun`` initialised the mbarrier. ``is_reported`` is whether a finding says that its bytes are not balanced.
 
     Examples
@@ -72,7 +72,9 @@ class Wait(NamedTuple):
 
 
 class PhasesOfThreads:
-    """Which phase of the mbarriers at one address of their blocks each thread saw last, and arrived at last.
+    """The last phases that each thread saw, and took part in, of the mbarriers at one address of their blocks.
+
+    Threads take part in a phase by arrivals, and by copies that deliver bytes to it.
 
     Examples
     --------
@@ -86,6 +88,7 @@ class PhasesOfThreads:
 
     def __init__(self, shape: tuple[int, int, int]) -> None:
         self.arrived = np.full(shape, _NEVER, np.int32)
+        self.copied = np.full(shape, _NEVER, np.int32)
         self._seen = np.full(shape, _NEVER, np.int32)
         self._again = np.zeros(shape, np.bool_)
         self._line = np.zeros(shape, np.int32)
@@ -93,7 +96,7 @@ class PhasesOfThreads:
 
     def forget(self, block: int) -> None:
         """Forget a block, whose mbarrier is initialised."""
-        self.arrived[block] = self._seen[block] = _NEVER
+        self.arrived[block] = self.copied[block] = self._seen[block] = _NEVER
 
     def saw(self, at: ThreadIndices, phases: NDArray[np.int32], instruction: PtxInstruction) -> None:
         """Record that threads saw phases complete."""

@@ -19,7 +19,7 @@ class Word:
     """The current phase of an mbarrier: the fields of its 64 bits.
 
     ``pending`` arrivals are missing of the ``expected`` ones that a phase needs; ``bytes`` are expected and have not
-    arrived, or have arrived and are not expected yet if they are negative; ``parity`` is that of the phase.
+    arrived, or have arrived and are not expected yet if they are negative; ``parity`` is the parity of the phase.
 
     Examples
     --------
@@ -67,7 +67,7 @@ class Field(NamedTuple):
 
 
 class WordLayout(NamedTuple):
-    """The positions of the fields in the word, from the chip ``since`` on.
+    """The positions of the fields in the word, since the chip ``since``.
 
     ``state`` returns the state that an arrival returns, from the bits before it. ``counted`` is the number of bits that
     ``mbarrier.pending_count`` reads.
@@ -107,17 +107,17 @@ class WordLayout(NamedTuple):
 LAYOUTS = (
     # Two words of a program, as machine code uses them: the upper one counts up to 2^31, and a state repeats it.
     WordLayout("sm_80", Field(32, 31, -1), Field(0, 30, -1), None, lambda bits: bits >> 32 << 32 | bits >> 32, 31),
-    # The machine code of mbarrier.init writes the counts. The chip returns states whose lower 43 bits are zero.
+    # Bits 0 and 42 are zero. The chip returns the upper 32 bits of a state; the lower ones are left over from the
+    # instructions before, often zero.
     WordLayout(
-        "sm_90", Field(43, COUNT_BITS, -1), Field(1, COUNT_BITS, -1), Field(21, 22, 1, is_signed=True),
-        lambda bits: bits >> 43 << 43, COUNT_BITS,
+        "sm_90", Field(43, COUNT_BITS, -1), Field(1, COUNT_BITS, -1), Field(21, 21, -1, is_signed=True),
+        lambda bits: bits >> 32 << 32, COUNT_BITS,
     ),
 )  # fmt: skip
 """The layouts of all chips.
 
-Inferred from the machine code of ptxas 12.9 and 13.0: the counts, the parity, and what ``mbarrier.pending_count``
-reads. Recorded (NVIDIA H200, driver 580.159.04, 2026-11-23): states of a phase without bytes. Assumed: the position and
-the sign of the bytes, and states of a phase that expects bytes.
+That of sm_80 is inferred from the machine code of ptxas 13.0. That of sm_90 was recorded: the words that memory holds
+after ``mbarrier.inval``, and the states of arrivals (``tools.barrier_probe``, driver 580.159.04, 2026-11-28).
 """
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Barriers in shared memory (mbarrier): phases, arrivals and expected bytes."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import NamedTuple
 
@@ -37,6 +37,18 @@ class _AttachedCopy(NamedTuple):
         return self._replace(mask=both)
 
 
+Completion = Callable[[NDArray[np.bool_]], None]
+"""Completes an asynchronous operation for some of the threads that issued it."""
+
+
+class _LateCompletion(NamedTuple):
+    """An operation that has not completed: the position of each issuing thread's mbarrier."""
+
+    positions: NDArray[np.int64]
+    complete: Completion
+    left: NDArray[np.bool_]
+
+
 class Arrivals(NamedTuple):
     """The states that arrivals return, and their faults."""
 
@@ -48,7 +60,8 @@ class Mbarriers:
     """The mbarriers of a wave, by position in its shared memory.
 
     Threads that arrive release what they know; threads that see that a phase is complete acquire it. The 64 bits of an
-    mbarrier are in shared memory, in the layout of the chip; ``records`` has its course.
+    mbarrier are in shared memory, in the layout of the chip; ``records`` has its course. ``awaited`` is the mbarrier
+    that each thread has found incomplete, -1 for other threads, while there are ``late`` operations.
     """
 
     def __init__(self, memory: LoadsAndStores, copies: AsyncCopies) -> None:
@@ -66,6 +79,33 @@ class Mbarriers:
         self.suspects = memory.reporter.parity_suspects = ParitySuspects(self.threads)
         self.waiting: dict[int, tuple[PtxInstruction, NDArray[np.int64]]] = {}
 
+        self.late: list[_LateCompletion] = []
+        self.awaited = np.full(memory.threads.shape, -1, np.int64)
+
+    def postpone(self, positions: NDArray[np.int64], complete: Completion) -> None:
+        """Complete an operation of some threads at their mbarriers as late as the program allows."""
+        if not self.late:
+            self.awaited[...] = -1
+        self.late.append(_LateCompletion(positions, complete, np.ones(len(positions), np.bool_)))
+
+    def complete_late(self, blocks: NDArray[np.bool_], *, awaited_only: bool) -> bool:
+        """Complete the late operations of some blocks, in the order in which they were issued; return whether any was.
+
+        With ``awaited_only``, only those at mbarriers at which threads wait.
+        """
+        stride, any_done = self.memory.shared.stride, False
+        waited = self.awaited[self.awaited >= 0]
+        for one in list(self.late):
+            chosen = one.left & blocks[one.positions // stride]
+            if awaited_only:
+                chosen &= np.isin(one.positions, waited)
+            if chosen.any():
+                one.left[chosen] = False
+                one.complete(chosen)
+                any_done = True
+        self.late = [one for one in self.late if one.left.any()]
+        return any_done
+
     @cached_property
     def layout(self) -> WordLayout:
         """The positions of the fields in the bits of an mbarrier."""
@@ -80,7 +120,7 @@ class Mbarriers:
         self._words[position >> 3] = self._written[position >> 3] = self.layout.bits(word)
 
     def first_words(self, counts: Array) -> Array:
-        """Return the bits of mbarriers in their first phase, which needs so many arrivals."""
+        """Return the bits of mbarriers in their first phase, which needs ``counts`` arrivals."""
         numbers, places = np.unique(counts & np.uint32(LARGEST_COUNT), return_inverse=True)
         words = [self.layout.bits(Word(x, x, 0, 0)) for x in numbers.tolist()]
         return np.array(words, np.uint64)[places].reshape(counts.shape)
@@ -105,9 +145,7 @@ class Mbarriers:
         """Describe why there is no mbarrier at a position."""
         return messages.no_barrier(self.location(position), self.records.get(position), self.ended.get(position))
 
-    def make(
-        self, instruction: PtxInstruction, positions: NDArray[np.int64], counts: NDArray[np.int64]
-    ) -> list[Fault]:
+    def make(self, instruction: PtxInstruction, positions: NDArray[np.int64], counts: NDArray[np.int64]) -> list[Fault]:
         """Begin the first phases of mbarriers that need ``counts`` arrivals; return which of them existed already."""
         live, faults = self.exist(positions), []
         for i, (position, count) in enumerate(zip(positions.tolist(), counts.tolist(), strict=True)):
@@ -123,7 +161,7 @@ class Mbarriers:
         return faults
 
     def end(self, instruction: PtxInstruction, positions: NDArray[np.int64]) -> None:
-        """Destroy mbarriers; their memory keeps its bytes."""
+        """End mbarriers; their memory keeps its bytes."""
         for position in positions.tolist():
             self._is_made[position >> 3] = False
             self.ended[position] = instruction
@@ -135,6 +173,13 @@ class Mbarriers:
     def phases(self, positions: NDArray[np.int64]) -> NDArray[np.int32]:
         """Return the numbers of the current phases, from 0."""
         return np.array([self.records[x].phase for x in positions.tolist()], np.int32)
+
+    def await_more(self, positions: NDArray[np.int64]) -> None:
+        """Let the current phases need an additional arrival of each thread."""
+        for position in positions.tolist():
+            word = self.word(position)
+            word.pending += 1
+            self.put(position, word)
 
     def expect(
         self, instruction: PtxInstruction, positions: NDArray[np.int64], amounts: NDArray[np.int64]
@@ -163,23 +208,27 @@ class Mbarriers:
         return [messages.too_many_bytes(i, self.location(position), record, word.bytes)]
 
     def deliver(
-        self, instruction: PtxInstruction, positions: NDArray[np.int64], at: ThreadIndices, amounts: NDArray[np.int64]
-    ) -> list[Fault]:
-        """Complete the transactions of copies, whose bytes arrive in small packets.
+        self, instruction: PtxInstruction, positions: NDArray[np.int64], at: ThreadIndices,
+        amounts: NDArray[np.int64], packet: int,
+    ) -> list[Fault]:  # fmt: skip
+        """Complete the transactions of copies, whose bytes arrive in packets.
 
-        If more bytes arrive than the phase expects, it completes when the expected ones have arrived, and the others
-        count for the next phase (NVIDIA H200, driver 580.159.04, 2026-11-23).
+        If more bytes arrive than the phase expects, it completes if the expected ones are whole packets, and the others
+        count for the next phase; otherwise, it never completes. Recorded (NVIDIA GPUs of sm_90, driver 580.159.04): 112
+        of 128 bytes of a tensor map complete a phase, 512 of 1024 bytes of a bulk copy do, 16 and 1008 do not.
         """
         faults = []
-        self._note_arrivals(positions, at, self.phases(positions))
+        self._take_part(positions, at, self.phases(positions), by_copies=True)
         for i, (position, amount) in enumerate(zip(positions.tolist(), amounts.tolist(), strict=True)):
             word, record = self.word(position), self.records[position]
-            rest = amount - word.bytes if 0 < word.bytes < amount and not word.pending else 0
+            more = amount - word.bytes if 0 < word.bytes < amount and not word.pending else 0
+            rest = 0 if word.bytes % packet else more
             word.bytes -= amount - rest
             record.delivery = instruction
             record.arrived_bytes += amount
-            if rest:
-                faults.append(messages.more_bytes(i, self.location(position), record, amount, rest))
+            if more:
+                where = self.location(position)
+                faults.append(messages.more_bytes(i, where, record, amount, more, completes=rest > 0))
                 record.is_reported = True
             self.settle(position, word)
             if rest:
@@ -211,7 +260,6 @@ class Mbarriers:
                     faults += self._expect(instruction, i, position, word, more)
                 if not completes and count == word.pending and not word.bytes:
                     faults.append(messages.completes_where_it_must_not(i, self.location(position), record))
-                    continue
                 if count > word.pending:
                     faults.append(messages.over_arrival(i, self.location(position), record, word, count))
                     continue
@@ -220,15 +268,20 @@ class Mbarriers:
                 word.expected -= count if drop else 0
                 word.pending -= count
                 self.settle(position, word)
-        self._note_arrivals(positions, at, phases)
+        self._take_part(positions, at, phases)
         self._finish_copies()
         return Arrivals(states, faults)
 
-    def _note_arrivals(self, positions: NDArray[np.int64], at: ThreadIndices, phases: NDArray[np.int32]) -> None:
+    def _take_part(
+        self, positions: NDArray[np.int64], at: ThreadIndices, phases: NDArray[np.int32], *, by_copies: bool = False
+    ) -> None:
+        """Record at which phases threads arrived, or to which their copies delivered bytes."""
         addresses = positions % self.memory.shared.stride
         for address in np.unique(addresses).tolist():
             mine = addresses == address
-            self.phases_of_threads(address).arrived[at[0][mine], at[1][mine], at[2][mine]] = phases[mine]
+            found = self.phases_of_threads(address)
+            last = found.copied if by_copies else found.arrived
+            last[at[0][mine], at[1][mine], at[2][mine]] = phases[mine]
 
     def release(
         self, positions: NDArray[np.int64], at: ThreadIndices, live: NDArray[np.bool_], *, relaxed: bool
@@ -243,6 +296,9 @@ class Mbarriers:
         self, positions: NDArray[np.int64], at: ThreadIndices, live: NDArray[np.bool_], *, relaxed: bool
     ) -> None:
         """Let threads that see a completed phase acquire what was released; if ``relaxed``, at their next fence."""
+        proxies = self.memory.proxies
+        if proxies is not None and proxies.phases is not None and len(positions):
+            proxies.phases.observe(positions, at)
         self._order.observe(positions, at, live, relaxed=relaxed)
 
     def settle(self, position: int, word: Word) -> None:
@@ -250,8 +306,27 @@ class Mbarriers:
         if word.completes():
             self.records[position].begin_phase()
             self._order.complete(position)
-            self._completed += self._copies.pop(position, ())
+            finished = self._copies.pop(position, [])
+            self._completed += finished
+            self._note_phase(position, finished)
         self.put(position, word)
+
+    def _note_phase(self, position: int, copies: list[_AttachedCopy]) -> None:
+        """Let threads that do not observe the phase that is now complete not use the bytes of its bulk copies."""
+        phases = None if self.memory.proxies is None else self.memory.proxies.phases
+        if phases is None:
+            return
+        block = position // self.memory.shared.stride
+        for copy, mask, _ in copies:
+            access = copy.resolved.access
+            if not copy.by_barrier:
+                continue
+            shape = np.broadcast_shapes(access.positions.shape, self.memory.threads.shape)
+            writes = np.broadcast_to(True if access.mask is None else access.mask, shape)[..., block, :, :]
+            own = writes if mask is None else writes & mask[block]
+            pieces = np.broadcast_to(access.positions, shape)[..., block, :, :][own] >> 4
+            phases.complete(position, pieces, access.instruction.line)
+        phases.advance(position)
 
     def _finish_copies(self) -> None:
         """Write what completed phases have copied, each copy once for all blocks."""
@@ -272,6 +347,8 @@ class Mbarriers:
         if instruction.line not in self.waiting:
             self.waiting[instruction.line] = instruction, np.full(shape, -1, np.int64)
         self.waiting[instruction.line][1][at] = np.where(over, -1, positions)
+        if self.late:
+            self.awaited[at] = np.where(over, -1, positions)
         faults: list[Fault] = []
         for position in np.unique(positions[over]).tolist():
             record, phases = self.records[position], self.phases_of_threads(position)

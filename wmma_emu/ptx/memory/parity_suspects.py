@@ -2,9 +2,9 @@
 """Waits for the wrong parity, found by the races that they cause.
 
 A wait for the phase before the one in progress returns at once. That is right for a producer, whose first wait for a
-free buffer names the phase before the first one, and for a thread that waits twice for one phase. So such a wait is only
-suspected: if its thread is in a race with a thread which arrives at the same mbarrier in the next phase, the wait was
-for the wrong phase, since the right one would have ordered the two.
+free buffer names the phase before the first one, and for a thread that waits twice for one phase. So such a wait is
+only suspected: if its thread is in a race with a thread which arrives at the same mbarrier in the next phase, the wait
+was for the wrong phase, since the right one would have ordered the two.
 """
 
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ class WrongWait(NamedTuple):
 class ParitySuspects:
     """The waits of a wave that may be for the wrong parity, with the races of their threads.
 
-    ``threads`` are what the threads saw of the mbarriers, by address.
+    ``threads`` has the phases that the threads saw, by the address of the mbarrier.
     """
 
     def __init__(self, threads: dict[int, PhasesOfThreads]) -> None:
@@ -37,7 +37,7 @@ class ParitySuspects:
         self._found: dict[tuple[int, int], WrongWait] = {}
 
     def note(self, access: PtxInstruction, thread: Thread, other: Thread, *, reads: bool) -> None:
-        """Note a race of a thread, (block of the wave, warp, lane), with another one; ``reads`` is what it does."""
+        """Note a race of a thread, (block of the wave, warp, lane), which ``reads`` or writes, with another thread."""
         for address, phases in self._threads.items():
             wait = phases.wait_of(*thread)
             if wait is None or not wait.may_be_wrong or (wait.phase == -1 and not wait.is_repeated and not reads):
@@ -50,6 +50,7 @@ class ParitySuspects:
         waits = dict[int, WrongWait]()
         for (line, _), found in self._found.items():
             block, warp, _ = found.other
-            if int(self._threads[found.address].arrived[block, warp].max()) > found.wait.phase:
+            phases = self._threads[found.address]
+            if max(int(x[block, warp].max()) for x in (phases.arrived, phases.copied)) > found.wait.phase:
                 waits.setdefault(line, found)
         yield from waits.values()

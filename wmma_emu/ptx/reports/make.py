@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 from wmma_emu.errors import printable
-from wmma_emu.ptx.findings import TITLES, Message, Name, Place, Sighting, Table
+from wmma_emu.ptx.findings import TITLES, Name, Place, Sighting, Table
 from wmma_emu.ptx.memory.races.remedies import REMEDIES, is_update
 from wmma_emu.ptx.program.program import KernelProgram, PtxInstruction, SourceLine
 from wmma_emu.ptx.reports.causes import Cause, Edge, causes_of
@@ -16,7 +16,7 @@ from wmma_emu.ptx.reports.fixes import Fix, Trial, likely_fix, tried_fix
 from wmma_emu.ptx.reports.frames import QuotedLine, quoted
 from wmma_emu.ptx.reports.gaps import loops_of
 from wmma_emu.ptx.reports.identifiers import code_of_side, identifier
-from wmma_emu.ptx.reports.words import Names, NamesOfThePtx, source_text
+from wmma_emu.ptx.reports.words import Names, NamesOfThePtx, row_text, source_text
 
 _READS = ("ld", "ldu", "ldmatrix", "wmma.load")
 _WRITES = ("st", "stmatrix", "wmma.store")
@@ -71,14 +71,14 @@ class FindingMaker:
         kind = edge.sighting.kind
         return Finding(
             self._id(edge.sighting, sides), self.kernel, self.arch, _title(kind, variables, sides), kind,
-            self._text(edge.sighting.said, sides), sides, variables,
+            source_text(edge.sighting.said, self.names, sides[0].file), sides, variables,
             self.names.element(location) if location else "", Fix(partial(self._fix, cause, sides, met)), sightings,
             self._more(cause), self._aliases(cause), self.explain, self.in_ptx,
-            tuple(self._text(row, sides) for x in edge.sighting.said if isinstance(x, Table) for row in x.rows),
+            tuple(
+                row_text(row, self.names, sides[0].file)
+                for x in edge.sighting.said if isinstance(x, Table) for row in x.rows
+            ),
         )  # fmt: skip
-
-    def _text(self, message: Message, sides: tuple[QuotedLine, ...]) -> str:
-        return source_text(message, self.names, sides[0].file)
 
     def _aliases(self, cause: Cause) -> tuple[str, ...]:
         """Return the identifiers of the other pairs of lines; which pair comes first depends on the threads' order."""

@@ -84,7 +84,7 @@ def text_of(found: FindingParts, width: int, *, verbose: bool = False, color: bo
 
 
 def _table(rows: Sequence[str], width: int, color: bool, verbose: bool) -> list[str]:
-    """Write the table of a message, each row on lines of its own."""
+    """Write the table of a message, each row on separate lines."""
     shown = rows if verbose or len(rows) <= _MOST_ROWS else [*rows[:_MOST_ROWS], f"and {len(rows) - _MOST_ROWS} more"]
     head = [f"  {_look('mbarriers:', 'label', color)}"] if rows else []
     return head + [f"    {x}" for row in shown for x in _wrapped(row, width - 4, "  ")]

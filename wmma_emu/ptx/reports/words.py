@@ -59,6 +59,24 @@ def source_text(message: Message, names: Names, file: str = "") -> str:
     return printable("".join(_word(x, names, file) for x in message))
 
 
+def row_text(row: Message, names: Names, file: str = "") -> str:
+    """Write a row of a table in terms of the source; lines of an inlined function with those of its call.
+
+    Examples
+    --------
+    >>> from wmma_emu.ptx.program.program import SourceLine
+    >>> line = Place(60, SourceLine("k.cu", 12, SourceLine("k.cu", 44)))
+    >>> row_text(("warp 0 waits for it at ", line), NamesOfThePtx(), "k.cu")
+    'warp 0 waits for it at line 12, called at line 44'
+    """
+    return printable("".join(_word(x, names, file) + (_call(x, file) if isinstance(x, Place) else "") for x in row))
+
+
+def _call(place: Place, file: str) -> str:
+    own = own_frames(place.source)
+    return f", called at {line_text(own[-1], file)}" if len(own) > 1 else ""
+
+
 def _word(part: Word, names: Names, file: str) -> str:
     match part:
         case MemoryLocation():
@@ -77,7 +95,7 @@ def _word(part: Word, names: Names, file: str) -> str:
         case InSource():
             return part.text
         case Table():
-            rows = "; ".join("".join(_word(x, names, file) for x in row) for row in part.rows)
+            rows = "; ".join(row_text(row, names, file) for row in part.rows)
             return f"; mbarriers: {rows}" if rows else ""
         case Value() if len(part.bits) > _FEW_BYTES:
             return ""

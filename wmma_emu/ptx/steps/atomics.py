@@ -11,6 +11,7 @@ from wmma_emu.ptx.program.program import PtxInstruction, Register
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.addresses import address_operand, addresses_of, space_of
 from wmma_emu.ptx.steps.atomic_table import TYPES, VECTOR_TYPES, operation_of
+from wmma_emu.ptx.steps.cluster_stores import async_reduction
 from wmma_emu.ptx.steps.lane_operations import Active, CompileContext, MachineStep, Step
 from wmma_emu.ptx.steps.loads import ORDERINGS, SCOPES, elements_of, is_hint, require_values
 from wmma_emu.ptx.threads import Array
@@ -22,6 +23,8 @@ _WORDS = (*ORDERINGS, *SCOPES, "noftz", "vec_8_bit", "vec_16_bit", "vec_32_bit",
 
 
 def _atomic(instruction: PtxInstruction, context: CompileContext) -> Step:
+    if instruction.modifiers[:1] == ("async",):
+        return async_reduction(instruction)
     returns = instruction.mnemonic == "atom"
     name, kind = _name_and_type(instruction)
     operands = list(instruction.operands)

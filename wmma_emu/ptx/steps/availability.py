@@ -62,6 +62,7 @@ FIRST_CHIPS = (
     _entry("mbarrier", "try_wait|expect_tx|complete_tx|relaxed", "sm_90"),
     _entry("mbarrier", "arrive|arrive_drop", "sm_90", operands=3, without="noComplete"),
     _entry("atom|red", "bf16|bf16x2|v2|v4|v8", "sm_90"),
+    _entry("st|red", "async", "sm_90"),
     _entry("fence", "mbarrier_init|async|tensormap::generic", "sm_90"),
     _entry("prefetch", "L2::evict_last|L2::evict_normal", "sm_80"),
     _entry("applypriority|discard|createpolicy", "", "sm_80"),

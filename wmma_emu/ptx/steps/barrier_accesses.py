@@ -13,6 +13,7 @@ from wmma_emu.ptx.memory.generic import classify
 from wmma_emu.ptx.memory.masks import fit
 from wmma_emu.ptx.memory.mbarrier_messages import NOT_INITIALISED
 from wmma_emu.ptx.memory.mbarrier_records import Fault
+from wmma_emu.ptx.memory.resolved_access import BLOCK
 from wmma_emu.ptx.program.faults import refusal
 from wmma_emu.ptx.program.program import AddressOperand, Operand, PtxInstruction
 from wmma_emu.ptx.state import State
@@ -102,7 +103,8 @@ def barrier_accesses(
     if space == "shared" and write:
         memory.note_store(reached, positions, active, None, None if words is None else words[None])
     elif space == "shared" and memory.races is not None:
-        memory.races.read(reached, active)
+        strong = reached.access._replace(strength=BLOCK)  # a bulk copy does not load its barrier as a value
+        memory.races.read(reached._replace(access=strong), active)
     accesses = BarrierAccesses(positions, *np.nonzero(mask))
     if exists:
         made = memory.mbarriers.exist(positions)
@@ -120,6 +122,14 @@ def report_faults(
     for kind in dict.fromkeys(x.kind for x in faults):
         found = [x for x in faults if x.kind == kind]
         threads = np.zeros(len(accesses.positions), np.bool_)
-        threads[[x.index for x in found]] = True
-        first = min(found, key=lambda x: x.index)
+        threads[[x.access for x in found]] = True
+        first = min(found, key=lambda x: x.access)
         note(state, instruction, kind, accesses.only(threads).mask(state.shape), Diagnosis(first.message, first.remedy))
+
+
+def deliver(
+    state: State, instruction: PtxInstruction, accesses: BarrierAccesses, amounts: NDArray[np.int64], packet: int
+) -> None:
+    """Complete the transactions of copies at mbarriers, whose bytes are counted in packets."""
+    faults = state.memory.mbarriers.deliver(instruction, accesses.positions, accesses.at, amounts, packet)
+    report_faults(state, instruction, accesses, faults)

@@ -12,6 +12,12 @@ REDUCTIONS = {
 }
 """The types of each operation: those of ``red``, except packed ones. ptxas 13.0 accepts exactly these for sm_90a."""
 
+SHARED_REDUCTIONS = {
+    "add": ("u32", "s32", "u64"), "min": ("u32", "s32"), "max": ("u32", "s32"), "inc": ("u32",), "dec": ("u32",),
+    "and": ("b32",), "or": ("b32",), "xor": ("b32",),
+}  # fmt: skip
+"""The types of each operation in shared memory, by ``cp.reduce.async.bulk`` and by ``red.async`` (PTX ISA 9.1)."""
+
 _NOT_OF_TENSORS = ("f64",)
 """Types that a tensor map can have, and reductions by a map do not (PTX ISA 9.1, cp.reduce.async.bulk.tensor)."""
 

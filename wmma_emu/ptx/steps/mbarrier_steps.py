@@ -10,6 +10,7 @@ from wmma_emu.ptx.program.faults import refusal
 from wmma_emu.ptx.program.program import AddressOperand, PtxInstruction, Register
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.barrier_accesses import (
+    BarrierAccesses,
     barrier_accesses,
     barrier_operand,
     operand_at,
@@ -81,8 +82,9 @@ def _arrive(instruction: PtxInstruction) -> Step:
         barriers, accesses = state.memory.mbarriers, barrier_accesses(state, instruction, address, active, write=False)
         numbers = accesses.of(amounts, state.shape).astype(np.int64)
         counts, expected = (np.ones_like(numbers), numbers) if expects else (numbers, np.zeros_like(numbers))
+        wrong = (counts == 0) | (counts > LARGEST_COUNT)
         note(
-            state, instruction, "illegal operand", accesses.only((counts == 0) | (counts > LARGEST_COUNT)).mask(state.shape),
+            state, instruction, "illegal operand", accesses.only(wrong).mask(state.shape),
             f"the number of arrivals is not legal; legal numbers are 1 to {LARGEST_COUNT}",
         )  # fmt: skip
         barriers.release(accesses.positions, accesses.at, state.live, relaxed=relaxed)
@@ -169,13 +171,22 @@ def arrive_of_copies(instruction: PtxInstruction, counted: bool) -> Step:
         now = None if memory.races is None else memory.races.now()
         accesses = barrier_accesses(state, instruction, address, active, write=False)
         under_way = memory.copies.in_flight()
-        for position in np.unique(accesses.positions).tolist():
-            who = accesses.only(accesses.positions == position).mask(state.shape)
-            barriers.attach(position, [(copy, who) for copy in under_way], now)
         barriers.release(accesses.positions, accesses.at, state.live, relaxed=False)
-        if counted:
-            once = np.ones(len(accesses.positions), np.int64)
-            arrivals = barriers.arrive(instruction, accesses.positions, accesses.at, once, 0 * once)
-            report_faults(state, instruction, accesses, arrivals.faults)
+
+        def complete(accesses: BarrierAccesses, arrives: bool) -> None:
+            for position in np.unique(accesses.positions).tolist():
+                who = accesses.only(accesses.positions == position).mask(state.shape)
+                barriers.attach(position, [(copy, who) for copy in under_way], now)
+            if arrives:
+                once = np.ones(len(accesses.positions), np.int64)
+                arrivals = barriers.arrive(instruction, accesses.positions, accesses.at, once, 0 * once)
+                report_faults(state, instruction, accesses, arrivals.faults)
+
+        if not memory.asynchrony.delays(instruction):
+            complete(accesses, counted)
+            return
+        if not counted:
+            barriers.await_more(accesses.positions)
+        barriers.postpone(accesses.positions, lambda chosen: complete(accesses.only(chosen), True))
 
     return step

@@ -27,9 +27,7 @@ def _entry(pattern: str, section: str, why: str) -> NotModelledEntry:
 
 
 _OTHER_TMA = "is a copy of a tensor that only chips after sm_90 have, and is not modelled; compile for sm_90a"
-_CLUSTER = (
-    "accesses the shared memory of a cluster asynchronously, which is not modelled; compile for one block per cluster"
-)
+_WITHOUT_MBARRIER = "completes at no mbarrier, as only chips after sm_90 allow, and is not modelled; compile for sm_90a"
 _SEVERAL = "addresses the memory of several GPUs at once, which is not modelled: the emulator has one GPU"
 
 NOT_MODELLED = (
@@ -49,10 +47,6 @@ NOT_MODELLED = (
     _entry(r"multimem\.", "9.3, multimem", _SEVERAL),
     _entry(r"fabric\.", "9.4, fabric", _SEVERAL),
     _entry(
-        r"cp\.(reduce\.)?async\.bulk\.shared::(cta|cluster)\.shared::cta", "9.1, cp.async.bulk",
-        "copies to the shared memory of another block of the cluster, which is not modelled: clusters have one block",
-    ),
-    _entry(
         r"cp\.async\.bulk\..*(multicast::cluster::(16b|32b)|ignore_oob)", "9.4, cp.async.bulk",
         "has a mask of blocks or of bytes that PTX ISA 9.4 adds, which is not modelled; leave the modifier out",
     ),
@@ -60,7 +54,7 @@ NOT_MODELLED = (
         r"cp\.async\.bulk\..*cp_mask", "9.1, cp.async.bulk",
         "copies the bytes of a mask, which only chips after sm_90 do; it is not modelled",
     ),
-    _entry(r"(st|red)\.async\.", "9.1, st.async, red.async", _CLUSTER),
+    _entry(r"(st|red)\.async\.(?!.*mbarrier::complete_tx::bytes)", "9.1, st.async, red.async", _WITHOUT_MBARRIER),
     _entry(
         r"clusterlaunchcontrol\.", "9.1, clusterlaunchcontrol",
         "takes the work of a block that has not started, which is not modelled: every block of a grid runs; "
@@ -126,7 +120,7 @@ def reason_not_modelled(opcode: str) -> str | None:
     Examples
     --------
     >>> reason_not_modelled("red.async.relaxed.cluster.global.add.u32").split(",")[0]
-    'accesses the shared memory of a cluster asynchronously'
+    'completes at no mbarrier'
     >>> reason_not_modelled("add.f32") is None
     True
     """

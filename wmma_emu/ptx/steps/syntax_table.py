@@ -48,8 +48,7 @@ _CLASSES = {
     "POLICY": "L2::evict_(last|normal|first|unchanged)",
     "OPERATION": "and|or|xor|exch|cas|add|inc|dec|min|max",
     "HALF": "b?f16(x2)?",
-    "FIELD": "rank|box_dim|global_dim|element_stride|elemtype|interleave_layout"
-    "|swizzle_mode|fill_mode",
+    "FIELD": "rank|box_dim|global_dim|element_stride|elemtype|interleave_layout|swizzle_mode|fill_mode",
     "REDUCED": "[bus](32|64)|f(32|64)|b?f16",
     "RESTRICT": "sync_restrict::shared::(cta|cluster(::read)?)",
     "KIND": r"kind::\w+",
@@ -101,6 +100,8 @@ atom; -|relaxed|acquire|release|acq_rel -|SCOPE -|global add noftz -|HINT f32; =
 red; -|relaxed|release -|SCOPE -|global add noftz -|HINT f32; [SPACE] {T} u64?
 red; -|relaxed|release -|SCOPE -|STRONG OPERATION -|KEEP1 -|HINT -|VECTOR DATA; [SPACE] {T} u64?
 red; -|relaxed|release -|SCOPE -|STRONG OPERATION noftz -|KEEP1 -|HINT -|VECTOR HALF; [SPACE] {T} u64?
+st.async; -|weak -|shared::cluster|shared::cta mbarrier::complete_tx::bytes -|VECTOR DATA; [shared] {~T} [shared]
+red.async; relaxed cluster -|shared::cluster mbarrier::complete_tx::bytes OPERATION DATA; [shared] T [shared]
 cvta.to; SPACE u32|u64; =T T
 cvta; SPACE u32|u64; =T &T
 isspacep; SPACE; =pred address
@@ -141,6 +142,7 @@ tensormap.replace; tile global_address|global_stride -|global|shared::cta b1024 
 tensormap.cp_fenceproxy; global shared::cta tensormap::generic release SCOPE sync aligned; *
 cp.async.bulk; shared::cta|shared::cluster global mbarrier::complete_tx::bytes -|multicast::cluster -|HINT; [shared] \\
 [global] u32 [shared] *
+cp.async.bulk; shared::cluster shared::cta mbarrier::complete_tx::bytes; [shared] [shared] u32 [shared]
 cp.async.bulk; global shared::cta bulk_group -|HINT; [global] [shared] u32 u64?
 cp.async.bulk.prefetch; L2 global -|HINT; [global] u32 u64?
 cp.async.bulk.commit_group; ;
@@ -149,6 +151,8 @@ cp.async.bulk.tensor; 1d|2d|3d|4d|5d shared::cta|shared::cluster global -|tile|i
 -|multicast::cluster -|HINT; *
 cp.async.bulk.tensor; 1d|2d|3d|4d|5d global shared::cta -|tile|im2col_no_offs bulk_group -|HINT; *
 cp.async.bulk.prefetch.tensor; 1d|2d|3d|4d|5d L2 global -|tile|im2col -|HINT; *
+cp.reduce.async.bulk; shared::cluster shared::cta mbarrier::complete_tx::bytes add|min|max|inc|dec|and|or|xor \\
+REDUCED; [shared] [shared] u32 [shared]
 cp.reduce.async.bulk; global shared::cta bulk_group -|HINT add|min|max|inc|dec|and|or|xor REDUCED; [global] [shared] \\
 u32 u64?
 cp.reduce.async.bulk; global shared::cta bulk_group -|HINT add noftz HALF|f32; [global] [shared] u32 u64?

@@ -8,6 +8,7 @@ from wmma_emu.ptx.steps import (
     memory_steps,
     mma_steps,
     object_queries,
+    register_counts,
     shuffles,
     stack_steps,
     surface_steps,
@@ -24,7 +25,7 @@ __all__ = ["MACHINE_STEPS", "NOTHING", "VALUE_STEPS"]
 
 _MODULES = (
     memory_steps, atomics, async_copies, shuffles, votes, matrix_moves, wmma_steps, mma_steps, wgmma_steps,
-    stack_steps, texture_steps, surface_steps, object_queries, tensor_map_steps,
+    stack_steps, texture_steps, surface_steps, object_queries, tensor_map_steps, register_counts,
 )  # fmt: skip
 
 MACHINE_STEPS: dict[str, MachineStep] = {
@@ -35,6 +36,5 @@ MACHINE_STEPS: dict[str, MachineStep] = {
 NOTHING = {
     "brkpt": "PTX ISA 9.1, brkpt: suspends a debugger's target",
     "pmevent": "PTX ISA 9.1, pmevent: triggers performance monitor events",
-    "setmaxnreg": "PTX ISA 9.1, setmaxnreg: a hint on registers a thread",
 }
 """The instructions without an effect on values, with the source of this fact."""

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Shared-memory operands of wgmma: each thread reads chunks of 16 bytes at the addresses of the descriptor."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
@@ -22,6 +23,9 @@ from wmma_emu.ptx.steps.collectives import note
 from wmma_emu.ptx.steps.wgmma_products import PendingProducts
 from wmma_emu.ptx.threads import Active, Array
 
+_Load = Callable[..., tuple[Array, Undefined | None]]
+"""`load` or `peek` of the memory."""
+
 _WORD_BYTES = 4
 _THREADS = WARPS * LANES
 _KEPT = 1 << 12
@@ -32,10 +36,11 @@ class Matrix(NamedTuple):
     """An operand of each warpgroup, (blocks or 1, warpgroups or 1, rows, k): its bits and its undefined elements.
 
     ``undefined`` is bool, None if all elements are defined; ``origin`` is the origin of undefined elements of each
-    block.
+    block. ``again`` reads the bits again.
     """
 
     bits: Bits
+    again: Callable[[], Bits]
     undefined: Bits | None = None
     origin: Array | None = None
 
@@ -70,15 +75,18 @@ class SharedMatrix:
         state.require_defined(instruction, self.descriptor, active, f"the descriptor of {self.name}")
         where, legal = self._addresses(state, instruction, active)
         threads = self._threads(state, active, legal)
-        values, undefined = state.memory.load(
-            instruction, "shared", where, _WORD_BYTES, CHUNK_BYTES // _WORD_BYTES, threads, alignment=CHUNK_BYTES
-        )
-        products.reads(where, threads)
-        if legal is not None:
-            values = np.where(legal, values, np.uint32(0))
-        if undefined is None:
-            return Matrix(self._matrix(values))
-        return Matrix(self._matrix(values), self._matrix(undefined.bits) != 0, _origin_of_block(undefined))
+
+        def bits(load: _Load) -> tuple[Bits, Undefined | None]:
+            values, undefined = load(
+                instruction, "shared", where, _WORD_BYTES, CHUNK_BYTES // _WORD_BYTES, threads, alignment=CHUNK_BYTES
+            )
+            return self._matrix(values if legal is None else np.where(legal, values, np.uint32(0))), undefined
+
+        found, undefined = bits(state.memory.load)
+        products.reads(instruction, where, threads)
+        lost = None if undefined is None else self._matrix(undefined.bits) != 0
+        origin = None if undefined is None else _origin_of_block(undefined)
+        return Matrix(found, lambda: bits(state.memory.peek)[0], lost, origin)
 
     def _addresses(
         self, state: State, instruction: PtxInstruction, active: Active

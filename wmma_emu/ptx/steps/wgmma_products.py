@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""Products in flight: the results of wgmma reach their registers when a wait completes, not before."""
+"""Products in flight: the accumulators and the shared memory of wgmma, until a wait completes it."""
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.ptx.definedness.undefined import Undefined, joined
+from wmma_emu.layouts.spec import WARPS
 from wmma_emu.ptx.findings import Diagnosis
 from wmma_emu.ptx.program.program import PtxInstruction, Register
 from wmma_emu.ptx.state import State
@@ -20,12 +21,18 @@ _MOST = (1 << 31) - 1
 
 @dataclass(slots=True)
 class _Pending:
-    """A register that a product will write: its value, and the group of each warp, -1 without a product in flight."""
+    """A register that a product writes, and the group of each warp, -1 without a product in flight."""
 
     register: Register
-    value: Array
     group: NDArray[np.int64]
-    undefined: Undefined | None = None
+
+
+@dataclass(slots=True)
+class _LateProduct:
+    """A product that has not been computed, with the group of each warp, -1 for warps that do not wait for it."""
+
+    compute: Callable[[NDArray[np.bool_]], None]
+    group: NDArray[np.int64]
 
 
 class _PendingRead(NamedTuple):
@@ -43,8 +50,9 @@ class PendingProducts:
     """Accumulators of wgmma that have not been waited for.
 
     A product belongs to the group that its warp commits next. ``wait_group N`` completes all but the last N committed
-    groups. Until then a register keeps its previous value, and only another wgmma on the same accumulators uses the
-    pending sum. Registers with a pending product are in the state's ``watched``.
+    groups. Until then, only another wgmma may use the accumulators. Registers with a pending product are in the state's
+    ``watched``. A late product reads shared memory and registers, and writes its accumulators, when it is waited for,
+    or when a product of its warps that is not late follows: products of a warpgroup are computed in their order.
     """
 
     def __init__(self, state: State) -> None:
@@ -52,6 +60,7 @@ class PendingProducts:
         self._committed = np.zeros(state.shape[:2], np.int64)
         self._pending: dict[int, _Pending] = {}
         self._reads: list[_PendingRead] = []
+        self._late: list[_LateProduct] = []
 
     def check(self, instruction: PtxInstruction, registers: tuple[int, ...], active: Active) -> None:
         """Report threads that use registers with a pending product, other than by wgmma."""
@@ -66,44 +75,47 @@ class PendingProducts:
                 note(self._state, instruction, "missing wait", where, Diagnosis((text,), "product"))
                 return
 
-    def value(self, register: Register) -> tuple[Array, NDArray[np.bool_] | None]:
-        """Return the addend of the next wgmma, a pending sum or the register, and the warps with a pending sum.
+    def add(self, registers: Iterable[Register | None], warps: NDArray[np.bool_] | None) -> None:
+        """Note the accumulators of a product of some warps, (blocks, warps), or all."""
+        for register in registers:
+            if register is None:
+                continue
+            found = self._pending.get(register.index)
+            if warps is None:
+                self._pending[register.index] = _Pending(register, self._committed.copy())
+            elif found is None:
+                self._pending[register.index] = _Pending(register, np.where(warps, self._committed, -1))
+            else:
+                found.group = np.where(warps, self._committed, found.group)
+            self._state.watched.add(register.index)
 
-        The warps are (blocks, warps, 1), or None without a pending sum.
-        """
-        own = self._state.read(register, register.type)
-        found = self._pending.get(register.index)
-        if found is None:
-            return own, None
-        there = (found.group >= 0)[..., None]
-        return (found.value if there.all() else np.where(there, found.value, own)), there
+    def watch(self) -> None:
+        """Examine the uses of all accumulators with a pending product, after some of them were written."""
+        self._state.watched.update(self._pending)
 
-    def undefined(self, register: Register) -> Undefined | None:
-        """Return the undefined bits of the addend."""
-        own = self._state.undefined_in(register, self._state.read(register, register.type).dtype)
-        found = self._pending.get(register.index)
-        return own if found is None else joined((found.group >= 0)[..., None], found.undefined, own)
+    def postpone(self, compute: Callable[[NDArray[np.bool_]], None], warps: NDArray[np.bool_] | None) -> None:
+        """Compute a product as late as the program allows: ``compute`` does it for some warps."""
+        group = self._committed.copy() if warps is None else np.where(warps, self._committed, -1)
+        self._late.append(_LateProduct(compute, group))
 
-    def add(
-        self, register: Register, value: Array, warps: NDArray[np.bool_] | None, undefined: Undefined | None
-    ) -> None:
-        """Start a product for some warps, (blocks, warps), or all."""
-        found = self._pending.get(register.index)
-        if warps is None:
-            self._pending[register.index] = _Pending(register, value, self._committed.copy(), undefined)
-        elif found is None:
-            group = np.where(warps, self._committed, -1)
-            self._pending[register.index] = _Pending(register, value, group, undefined)
-        else:
-            found.undefined = joined(warps[..., None], undefined, found.undefined)
-            found.value = np.where(warps[..., None], value, found.value)
-            found.group = np.where(warps, self._committed, found.group)
-        self._state.watched.add(register.index)
+    def compute_late(self, below: NDArray[np.int64] | int, warps: NDArray[np.bool_] | None) -> None:
+        """Compute the late products of the groups below a number, for some warps, in the order of issue."""
+        for one in self._late:
+            done = (one.group >= 0) & (one.group < below)
+            if warps is not None:
+                done &= warps
+            if done.any():
+                one.group[done] = -1
+                one.compute(done)
+        self._late = [x for x in self._late if (x.group >= 0).any()]
 
-    def reads(self, addresses: Array, active: Active) -> None:
+    def reads(self, instruction: PtxInstruction, addresses: Array, active: Active) -> None:
         """Record that a product reads 16 bytes of shared memory at each active thread's address until it completes."""
         pieces, warps = self._state.memory.hold(addresses, active)
-        self._reads.append(_PendingRead(pieces, warps, self._committed.reshape(-1)[warps]))
+        groups = self._committed.reshape(-1)[warps]
+        self._reads.append(_PendingRead(pieces, warps, groups))
+        if self._state.memory.proxies is not None:
+            self._state.memory.proxies.products.read(pieces, warps, groups, instruction)
 
     def commit(self, warps: NDArray[np.bool_] | None) -> None:
         """Close the group of each warp."""
@@ -113,27 +125,34 @@ class PendingProducts:
         """Complete all but the last ``left`` groups of each warp."""
         left = min(left, _MOST)
         self._release(left, warps)
+        if self._late:
+            self.compute_late(self._committed - left, warps)
         for index, found in list(self._pending.items()):
             done = (found.group >= 0) & (found.group < self._committed - left)
             if warps is not None:
                 done &= warps
             if not done.any():
                 continue
-            whole = bool(done.all())
-            self._state.write(found.register, found.value, None if whole else done[..., None], found.undefined)
             found.group = np.where(done, -1, found.group)
-            if whole or not (found.group >= 0).any():
+            if not (found.group >= 0).any():
                 del self._pending[index]
-            else:
-                self._state.watched.add(index)
+                self._state.arrived(index)
 
     def _release(self, left: int, warps: NDArray[np.bool_] | None) -> None:
-        """Release the shared memory that completed products have read."""
+        """Release the shared memory that completed products have read.
+
+        A product is one operation of four warps: it is complete for all of them when one has waited for it.
+        """
+        if self._state.memory.proxies is not None:
+            self._state.memory.proxies.products.wait(self._committed - left, warps)
+        limits = (self._committed - left) if warps is None else np.where(warps, self._committed - left, -1)
+        blocks, count = limits.shape
+        padded = np.full((blocks, -(-count // WARPS), WARPS), -1, np.int64)
+        padded.reshape(blocks, -1)[:, :count] = limits
+        of_warps = np.repeat(padded.max(axis=2), WARPS, axis=1)[:, :count].reshape(-1)
         kept = []
         for read in self._reads:
-            done = read.groups < (self._committed - left).reshape(-1)[read.warps]
-            if warps is not None:
-                done &= warps.reshape(-1)[read.warps]
+            done = read.groups < of_warps[read.warps]
             self._state.memory.release(read.pieces[done])
             if not done.all():
                 kept.append(read.where(~done))

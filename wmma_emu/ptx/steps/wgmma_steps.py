@@ -94,38 +94,27 @@ def _warps(state: State, active: Active) -> NDArray[np.bool_] | None:
 
 def _multiply(instruction: PtxInstruction, context: CompileContext) -> BoundStep:
     bound = bind(instruction.opcode, context)
-    entry, matrix = bound.entry, bound.matrix
     operands = _Operands.of(instruction, bound)
-    targets = targets_of(instruction, instruction.operands[0], entry.registers("d"))
+    targets = targets_of(instruction, instruction.operands[0], bound.entry.registers("d"))
 
     def step(state: State, active: Active) -> None:
         active = executing(state, active)
-        execution = _Execution(state, instruction, bound, operands, active, _products(state), _Groups(state, active))
-        groups, adds = execution.groups, execution.adds_c()
-        a, first = execution.multiplicand()
-        second = operands.b.read(state, instruction, execution.products, active)
-        b = groups.of_matrices(second.bits).swapaxes(-1, -2)
-        if operands.negate_b:
-            b = np.asarray(b ^ b.dtype.type(entry.format("b").sign_mask))
-        registers = execution.accumulators(targets, adds)
-        c = matrix.c.unpack_bits(groups.of_registers(registers), "c")
-        indices, legal = None, None
-        if operands.metadata is not None:
-            words, legal = operands.metadata.read(state, instruction, state.warps(active), active)
-            indices = matrix.indices(words.reshape(-1, WARPS, LANES), operands.metadata.selector)
-        d = matrix.d.pack_bits(_in_parts(state, bound, a, b, c, indices))
-        if legal is not None:
-            d = np.where(legal.reshape(-1, WARPS, 1), d, groups.of_registers(registers))
-        warps = _warps(state, active)
-        lost = execution.undefined(targets, adds, first, second)
-        for k, (register, value) in enumerate(zip(targets, groups.to_threads(d), strict=True)):
-            if register is not None:
-                execution.products.add(
-                    register, value, warps, None if lost is None else lost._replace(bits=lost.bits[k])
-                )
+        products, warps = _products(state), _warps(state, active)
+        execution = _Execution(state, instruction, bound, operands, active, products, _Groups(state, active))
+        given = execution.given()
+        state.causality.meet_warpgroups(warps)
+        if state.memory.asynchrony.delays(instruction):
+            products.postpone(lambda warps: execution.of_warps(warps).compute(targets, given.again()), warps)
+        else:
+            products.compute_late(_LATER, warps)
+            execution.compute(targets, given)
+        products.add(targets, warps)
 
     return BoundStep(step, bound.not_bit_exact)
 
+
+_LATER = (1 << 63) - 1
+"""A number above those of all groups."""
 
 _AT_ONCE = 1 << 24
 """The number of multiply-adds between two checks of the time limit."""
@@ -186,6 +175,24 @@ class _Groups:
         return full
 
 
+class _Given(NamedTuple):
+    """The operands that a product reads when it is issued; registers of A are read with the accumulators.
+
+    ``adds`` is whether C is added, (blocks or 1, warps or 1, 1); ``metadata`` the words of a sparse A, and whether they
+    are legal, (blocks, warps, 32) both.
+    """
+
+    a: Matrix | None
+    b: Matrix
+    adds: Array
+    metadata: tuple[Array, NDArray[np.bool_] | None] | None
+
+    def again(self) -> "_Given":
+        """Read the matrices again."""
+        a, b = (None if x is None else x._replace(bits=x.again()) for x in (self.a, self.b))
+        return self if b is None else self._replace(a=a, b=b)
+
+
 class _Execution(NamedTuple):
     """One execution of a wgmma.mma_async."""
 
@@ -197,43 +204,89 @@ class _Execution(NamedTuple):
     products: PendingProducts
     groups: _Groups
 
-    def adds_c(self) -> Array:
+    def of_warps(self, warps: NDArray[np.bool_]) -> "_Execution":
+        """Return the execution by some of the warps, (blocks, warps)."""
+        active = np.broadcast_to(warps[..., None], self.state.shape)
+        active = active if self.active is None else active & self.active
+        return self._replace(active=active, groups=_Groups(self.state, active))
+
+    def given(self) -> _Given:
+        """Read the operands that a product has when it is issued, and check all of them."""
+        state, operands = self.state, self.operands
+        a = None
+        adds = self._adds_c()
+        if isinstance(operands.a, SharedMatrix):
+            a = operands.a.read(state, self.instruction, self.products, self.active)
+        else:
+            state.require_arrived(self.instruction, tuple(i for x in operands.a for i in registers_in(x)), self.active)
+        b = operands.b.read(state, self.instruction, self.products, self.active)
+        metadata = None
+        if operands.metadata is not None:
+            executing = state.warps(self.active)
+            words, legal = operands.metadata.read(state, self.instruction, executing, self.active)
+            every = None if legal is None else executing.scatter(np.repeat(legal[:, None], LANES, axis=1))
+            metadata = executing.scatter(words), every
+        return _Given(a, b, adds, metadata)
+
+    def compute(self, targets: tuple[Register | None, ...], given: _Given) -> None:
+        """Multiply, and write the accumulators."""
+        state, groups, matrix, entry = self.state, self.groups, self.bound.matrix, self.bound.entry
+        a, first = self._multiplicand(given.a)
+        b = groups.of_matrices(given.b.bits).swapaxes(-1, -2)
+        if self.operands.negate_b:
+            b = np.asarray(b ^ b.dtype.type(entry.format("b").sign_mask))
+        registers = self._accumulators(targets, given.adds)
+        c = matrix.c.unpack_bits(groups.of_registers(registers), "c")
+        indices, legal = None, None
+        if given.metadata is not None and self.operands.metadata is not None:
+            words, legal = given.metadata
+            indices = matrix.indices(groups.of_registers(words[None])[0], self.operands.metadata.selector)
+        d = matrix.d.pack_bits(_in_parts(state, self.bound, a, b, c, indices))
+        if legal is not None:
+            d = np.where(groups.of_registers(legal[None])[0], d, groups.of_registers(registers))
+        lost = self._undefined(targets, given.adds, first, given.b)
+        written = None if _warps(state, self.active) is None else self.active
+        for k, (register, value) in enumerate(zip(targets, groups.to_threads(d), strict=True)):
+            state.write(register, value, written, None if lost is None else lost._replace(bits=lost.bits[k]))
+        self.products.watch()
+
+    def _adds_c(self) -> Array:
         """Read scale-d, which enables the addition of C: bool (blocks or 1, warps or 1, 1)."""
         state, operand = self.state, self.operands.scale_d
         state.require_defined(self.instruction, operand, self.active, "scale-d")
         return uniform_value(state, self.instruction, state.read(operand, "pred"), self.active, "scale-d")
 
-    def multiplicand(self) -> tuple[Bits, Matrix | Undefined | None]:
-        """Read A from registers or shared memory: bits (number or 1, 64, k), and the undefined elements."""
+    def _multiplicand(self, known: Matrix | None) -> tuple[Bits, Matrix | Undefined | None]:
+        """Return A from shared memory or registers: bits (number or 1, 64, k), and the undefined elements."""
         state, a = self.state, self.operands.a
-        known: Matrix | Undefined | None
-        if isinstance(a, SharedMatrix):
-            known = a.read(state, self.instruction, self.products, self.active)
+        found: Matrix | Undefined | None = known
+        if known is not None:
             bits: Bits = self.groups.of_matrices(known.bits)
         else:
-            state.require_arrived(self.instruction, tuple(i for x in a for i in registers_in(x)), self.active)
-            values = np.stack([np.broadcast_to(state.read(x, "b32"), state.shape) for x in a])
-            known = state.undefined_of(a, values.dtype, self.active)
+            registers = () if isinstance(a, SharedMatrix) else a
+            values = np.stack([np.broadcast_to(state.read(x, "b32"), state.shape) for x in registers])
+            found = state.undefined_of(registers, values.dtype, self.active)
             bits = self.bound.matrix.a.unpack_bits(self.groups.of_registers(values), "a")
         sign = bits.dtype.type(self.bound.entry.format("a").sign_mask)
-        return bits ^ sign if self.operands.negate_a else bits, known
+        return bits ^ sign if self.operands.negate_a else bits, found
 
-    def accumulators(self, targets: tuple[Register | None, ...], adds: Array) -> Array:
-        """Read C, including pending sums, with zeros where scale-d is 0: (registers, blocks, warps, 32)."""
+    def _accumulators(self, targets: tuple[Register | None, ...], adds: Array) -> Array:
+        """Read C, with zeros where scale-d is 0: (registers, blocks, warps, 32)."""
         registers = np.zeros((len(targets), *self.state.shape), self.bound.matrix.c.register_dtype)
         if not adds.any():
             return registers
         for into, register in zip(registers, targets, strict=True):
             if register is not None:
-                np.copyto(into, self.products.value(register)[0], where=adds)
+                np.copyto(into, self.state.read(register, register.type), where=adds)
         return registers
 
-    def undefined(
+    def _undefined(
         self, targets: tuple[Register | None, ...], adds: Array, first: Matrix | Undefined | None, second: Matrix
     ) -> Undefined | None:
         """Return the undefined bits of D, (registers, blocks, warps, 32), from those of A, B and C."""
         entry, matrix, groups = self.bound.entry, self.bound.matrix, self.groups
-        sums = [None if x is None or not adds.any() else self.products.undefined(x) for x in targets]
+        dtype = matrix.c.register_dtype
+        sums = [None if x is None or not adds.any() else self.state.undefined_in(x, dtype) for x in targets]
         given = [*sums, _as_undefined(first), _as_undefined(second)]
         if all(x is None for x in given):
             return None

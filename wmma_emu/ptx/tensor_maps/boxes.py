@@ -60,6 +60,20 @@ def row_pitch(fields: TensorMapFields) -> int:
     return _chunks_of_row(fields) * CHUNK_BYTES if is_dense else CHUNK_BYTES << fields.swizzle
 
 
+def box_span(fields: TensorMapFields) -> int:
+    """Return the bytes from the beginning of a box in shared memory to its end, gaps included.
+
+    Examples
+    --------
+    >>> from wmma_emu.ptx.tensor_maps.element_types import element_type_of
+    >>> [box_span(TensorMapFields(0, element_type_of("f16"), (64, 8), (128,), (1, 1), (16, 8), swizzle=x))
+    ...  for x in range(4)]
+    [256, 256, 512, 1024]
+    """
+    rows, _ = _rows_and_chunks(fields)
+    return rows * row_pitch(fields)
+
+
 def spatial_dimensions(fields: TensorMapFields) -> slice:
     """Return the dimensions in which the window of an im2col map moves.
 

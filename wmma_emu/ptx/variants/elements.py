@@ -66,7 +66,7 @@ def origin_of(replays: Sequence[Replay], output: NDArray[Any], element: HostElem
         )
     replay, hits = found
     tracer = TraceRecorder({int(note.threads.blocks[hit.g]) for note, hit in hits})
-    run, _ = replay.rerun(replay.options.schedule, tracer)
+    run, _ = replay.rerun(replay.first, tracer)
     program = replay.launch.kernel.program
     traces = {x: BlockTrace(program, records) for x, records in tracer.records.items()}
     return Origin(replay, run.heap, tuple(_contributions(hits, traces)), traces)
@@ -105,7 +105,7 @@ def _last_writer(replays: Sequence[Replay], element: HostElement) -> tuple[Repla
         if not any(x.original <= element.host < x.original + x.hi - x.lo for x in moved):
             continue
         recorder = _ElementRecorder(replay, element)
-        replay.rerun(replay.options.schedule, recorder)
+        replay.rerun(replay.first, recorder)
         recorder.settle()
         hits = [(note, x) for note in recorder.log for x in note.hits or () if note.what in (*_WRITES, "updates")]
         if hits:
@@ -120,7 +120,7 @@ def _sources_of_copy(replays: Sequence[Replay], output: NDArray[Any], element: H
         return
     data = np.ascontiguousarray(output).reshape(-1).view(np.uint8)
     for replay in reversed(replays):
-        run, _ = replay.rerun(replay.options.schedule)
+        run, _ = replay.rerun(replay.first)
         for x in run.heap.mapped:
             if x.hi - x.lo == data.size and x.writeable and np.array_equal(run.heap.buffer[x.lo : x.hi], data):
                 here, _ = byte_bounds(x.array)

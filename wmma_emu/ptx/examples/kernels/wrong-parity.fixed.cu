@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include <cuda_awbarrier_primitives.h>
-__global__ void copy(const int* in, int* out)
+__global__ void meet()
 {
-    __shared__ __mbarrier_t ready;
+    __shared__ __mbarrier_t both;
     if (threadIdx.x == 0)
-        __mbarrier_init(&ready, blockDim.x);
+        __mbarrier_init(&both, 64);
     __syncthreads();
-    __mbarrier_arrive(&ready);
-    while (!__mbarrier_test_wait_parity(&ready, 0)) { }
-    out[threadIdx.x] = in[threadIdx.x];
+    if (threadIdx.x < 32) {
+        __mbarrier_arrive(&both);
+        while (!__mbarrier_test_wait_parity(&both, 0)) { }
+    } else
+        __mbarrier_arrive(&both);
 }

@@ -102,8 +102,8 @@ REMEDIES = {
     "begin again": Remedy(
         "",
         "",
-        "mbarrier.inval after the last use of the mbarrier, behind a __syncthreads()",
-        "mbarrier.inval after the last use of the mbarrier, behind a __syncthreads()",
+        "mbarrier.inval only after a __syncthreads() that follows the last use of the mbarrier",
+        "mbarrier.inval only after a __syncthreads() that follows the last use of the mbarrier",
     ),
     "end": Remedy(
         "",
@@ -138,6 +138,26 @@ REMEDIES = {
         "then 0 again",
         "wait with the parity of the phase in which the data arrives: 0 for the first phase of an mbarrier, then 1, "
         "then 0 again",
+    ),
+    "proxy": Remedy(
+        "",
+        "",
+        "fence.proxy.async in the threads of {0}, after it, and before the barrier that orders {1} after it",
+        "fence.proxy.async in the threads of the ordinary accesses, before the barrier that orders this line after "
+        "them",
+    ),
+    "tensor map": Remedy(
+        "",
+        "",
+        "fence.proxy.tensormap::generic.release (or tensormap.cp_fenceproxy) after {0}, a barrier if the threads "
+        "differ, and fence.proxy.tensormap::generic.acquire of the map before {1}",
+        "fence.proxy.tensormap::generic.release after the change, and .acquire before this line",
+    ),
+    "one lane": Remedy(
+        "",
+        "",
+        "elect.sync, or a condition on one thread, around the copy",
+        "elect.sync, or a condition on one thread, around the copy",
     ),
     "product": Remedy(
         "",

@@ -90,7 +90,7 @@ class RaceReports:
         )  # fmt: skip
 
     def _note_threads(self, race: Race, at: Sequence[Any], own: ThreadId) -> None:
-        """Tell the mbarriers which two threads race, in one block."""
+        """Note that two threads of a block race, possibly because of a wait at an mbarrier."""
         suspects = self._reporter.parity_suspects
         if suspects is None or race.kind != RACE or race.verb == "writes":
             return
