@@ -193,7 +193,7 @@ _CASES: dict[str, str] = {
     "bulk_not_expected": "init 1; arrive; bulk 1024; delay; arrive; arrive.expect_tx 1024; arrive",
     "bulk_not_expected_pending": "init 2; arrive; bulk 1024; delay; arrive; arrive; expect_tx 1024; arrive",
     **{f"bulk_1024_of_{n}": f"init 1; arrive.expect_tx {n}; bulk 1024; delay; arrive; arrive"
-       for n in (16, 512, 1008, 1040, 2048)},
+       for n in (16, 32, 64, 96, 128, 256, 384, 512, 768, 1008, 1040, 2048)},
     "bulk_0": "init 1; arrive.expect_tx 16; bulk 0; delay; complete_tx 16",
     "bulk_size_8": "init 1; arrive.expect_tx 16; bulk 8; delay; complete_tx 8",
     "bulk_after_inval": "init 1; inval; bulk 1024; delay",
