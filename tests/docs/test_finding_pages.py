@@ -86,4 +86,7 @@ def test_pages_give_the_measured_number_of_kernels_that_a_sanitizer_reports():
         kind: re.findall(r"of (\d+) kernels with such a bug, .* reports (\d+)", PAGES[path_of(kind)]) for kind in KINDS
     }
     assert said["out of bounds"] == [("24", "20")] and said["illegal metadata"] == [("2", "0")]
-    assert {kind for kind, found in said.items() if not found} == {"race of an unused value", "race of equal bytes"}
+    of_proxies = {"missing proxy fence", "omitted proxy fence", "stale tensor map"}
+    of_copies = {"copy by several lanes", "copy in flight at the end"}
+    not_measured = {"race of an unused value", "race of equal bytes"} | of_proxies | of_copies
+    assert {kind for kind, found in said.items() if not found} == not_measured

@@ -78,6 +78,7 @@ class CallMachine:
             memory = self.state.memory
             memory.bulk_groups.finish()
             memory.mbarriers.complete_late(np.ones(self.state.shape[0], np.bool_), awaited_only=False)
+            memory.finish()
             report_bytes_left(self.state)
             report_wrong_parities(self.state)
 

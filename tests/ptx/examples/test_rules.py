@@ -3,7 +3,7 @@
 
 import pytest
 
-from wmma_emu.ptx.examples import EXAMPLES, TARGET, fix_of, launch_of, ptx_of, shown_source, source_of
+from wmma_emu.ptx.examples import EXAMPLES, fix_of, launch_of, ptx_of, shown_source, source_of
 
 
 def findings(kind, fixed=False):
@@ -55,8 +55,9 @@ def test_a_fix_is_the_changed_lines_with_one_line_around_them():
     ]
 
 
-def test_the_committed_ptx_is_for_the_chip_of_all_kernels():
-    assert TARGET == "sm_80"
+def test_the_committed_ptx_is_for_the_chip_of_its_kernel():
+    assert (EXAMPLES["race"].target, EXAMPLES["stale tensor map"].target) == ("sm_80", "sm_90a")
+    assert ".target sm_90a" in ptx_of("stale tensor map")
     assert ".target sm_80" in ptx_of("race") and ".target sm_80" in ptx_of("race", fixed=True)
 
 

@@ -78,7 +78,7 @@ _WAITS = [
             lambda: (halves(64, 16), halves(8, 16), _f(256))),
     Planted("missing wait", "st.global", "warpgroups", "result_of_the_last_group", 128,
             lambda: (halves(64, 16), halves(8, 16), _f(256))),
-    Planted("race", "st.shared", "warpgroups", "tile_overwritten", 128,
+    Planted("missing wait", "st.shared", "warpgroups", "tile_overwritten", 128,
             lambda: (halves(64, 16), halves(8, 16), _f(256))),
 ]  # fmt: skip
 

@@ -71,7 +71,7 @@ extern "C" __global__ void tile_overwritten(const half* A, const half* B, float*
     MMA(d, a, b);
     COMMIT;
     BUG(, WAIT(0); __syncthreads());
-    a_tile[threadIdx.x] = half(0); // <- race
+    a_tile[threadIdx.x] = half(0); // <- missing wait
     WAIT(0);
     STORE(D + threadIdx.x, d[0]);
 }

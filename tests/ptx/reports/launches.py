@@ -7,6 +7,7 @@ import numpy as np
 
 import wmma_emu as we
 from tests.ptx.planted.table import PLANTED
+from tests.ptx.proxies.rows import ROWS as OF_PROXIES
 
 REVERSED = PLANTED["reversed"]
 
@@ -52,6 +53,9 @@ def one_of_each_kind():
     for bug in PLANTED.values():
         if bug.kind not in found:
             found[bug.kind] = launched(bug)
+    for kernel in OF_PROXIES.values():
+        if kernel.kind not in found:
+            found[kernel.kind] = kernel.launch(fixed=False)
     for text in (UNUSED, EQUAL):
         report = we.ptx.Module(text, arch="sm_90", findings="report")["k"][1, 64](np.zeros(64, np.uint32))
         found.update((x.kind, report) for x in report.findings)

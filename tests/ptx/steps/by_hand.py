@@ -40,7 +40,7 @@ class BytesOfBlocks:
         self.written = np.ones((machine.blocks, size), np.bool_)
         self.calls = []
         self.origins = Origins()
-        self.reporter = self.suspects = None
+        self.reporter = self.suspects = self.proxies = None
         self.asynchrony = EAGER
 
     def _places(self, instruction, addresses, width, active, alignment):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Bulk copies and reductions without a tensor map against a GPU.
 
-``data/bulk.txt`` has a hash of the array that each kernel of `bulk_cases` leaves, or the number of the error that stops it
-(NVIDIA H200, driver 580.159.04, 2026-11-28; `tools.bulk_bundles`).
+``data/bulk.txt`` has a hash of the array that each kernel of `bulk_cases` leaves, or the number of the error that stops
+it (NVIDIA H200, driver 580.159.04, 2026-11-28; `tools.bulk_bundles`).
 """
 
 from pathlib import Path

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Random loads by tensor maps against a GPU.
 
-``data/drawn_copies.txt`` has a hash for each of the 2,400 copies that `tools.record_tensor_copies` drew: of all the shared
-memory, and of whether the phase ended that expects as many bytes as the package counts; or "fault" where the chip
-stopped the kernel (NVIDIA H200, driver 580.159.04, 2026-11-28).
+``data/drawn_copies.txt`` has a hash for each of the 2,400 copies that `tools.record_tensor_copies` drew: of all the
+shared memory, and of whether the phase ended that expects as many bytes as the package counts; or "fault" where the
+chip stopped the kernel (NVIDIA H200, driver 580.159.04, 2026-11-28).
 """
 
 from pathlib import Path

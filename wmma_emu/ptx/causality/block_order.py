@@ -4,6 +4,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from wmma_emu.layouts.spec import WARPS
 from wmma_emu.ptx.causality.lane_order import LaneOrder
 from wmma_emu.ptx.causality.threads import threads_in
 from wmma_emu.ptx.causality.wave import Wave
@@ -46,6 +47,22 @@ class BlockOrder(Wave):
             self._pieces_released[blocks, number] = 0
         if self._holdings is not None:
             self._holdings.meet_blocks(blocks)
+
+    def meet_warpgroups(self, warps: _Mask | None) -> None:
+        """Order the warps of each warpgroup that execute a product together, (G, W), None for all.
+
+        The product, which is one operation of four warps, reads shared memory for all of them: it happens before what
+        any of the four does later. This is lenient: other accesses of the four warps before it are ordered, too.
+        """
+        groups = self.warps // WARPS
+        executes = np.ones(self.now.shape, np.bool_) if warps is None else warps
+        for k in range(groups):
+            members = slice(WARPS * k, WARPS * (k + 1))
+            together = np.asarray(executes[:, members].all(axis=1))
+            met = np.where(together[:, None], self.now[:, members], 0)
+            known = self.known[:, members, members]
+            known[:] = np.maximum(known, met[:, None, :])
+        self.tick(warps)
 
     def arrive(self, number: int, participants: _Mask, live: _Mask, *, relaxed: bool = False) -> None:
         """Let threads arrive at a barrier of their blocks, and release their earlier accesses there.

@@ -131,10 +131,17 @@ class Holdings:
 
     def know(self, at: ThreadIndices, threads: NDArray[np.int64], times: NDArray[np.int64]) -> _Mask:
         """Return which accesses the threads know: one each, of a thread of the launch at a time."""
-        found = np.zeros(len(threads), np.bool_)
         if self._held.is_empty:
-            return found
-        held = self._held.of(at)
+            return np.zeros(len(threads), np.bool_)
+        return self.pieces_contain(self._held.of(at), threads, times)
+
+    def of(self, at: ThreadIndices) -> _Ids:
+        """Return the pieces that threads hold, 0 for none."""
+        return np.zeros(len(at[0]), np.int64) if self._held.is_empty else self._held.of(at)
+
+    def pieces_contain(self, held: _Ids, threads: NDArray[np.int64], times: NDArray[np.int64]) -> _Mask:
+        """Return which accesses are known in the piece that is given for each."""
+        found = np.zeros(len(threads), np.bool_)
         for piece in np.unique(held).tolist():
             if piece:
                 selected = held == piece

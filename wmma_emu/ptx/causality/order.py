@@ -180,7 +180,7 @@ def _keep_nothing(self: CausalityOrder, *_: Any, **__: Any) -> None:
 
 
 class _DisabledOrder(CausalityOrder):
-    meet_all = meet = complete = arrive = learn = meet_lanes = see_released = _keep_nothing
+    meet_all = meet = meet_warpgroups = complete = arrive = learn = meet_lanes = see_released = _keep_nothing
 
     def release(self, participants: _Mask, live: _Mask, *, relaxed: bool = False) -> tuple[NDArray[np.int32], None]:
         return np.zeros_like(self.now), None

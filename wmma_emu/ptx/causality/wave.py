@@ -88,6 +88,11 @@ class Wave:
             self._holdings = Holdings(self.knowledge, self)
         return self._holdings
 
+    @property
+    def holdings_so_far(self) -> Holdings | None:
+        """The knowledge of single threads, None if there is none yet."""
+        return self._holdings
+
     def no_pieces(self, shape: tuple[int, ...]) -> NDArray[np.int64]:
         """Return an array for pieces of ``knowledge``, which is cleared when the knowledge is discarded."""
         self._pieces.append(np.zeros(shape, np.int64))

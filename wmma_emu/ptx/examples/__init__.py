@@ -12,19 +12,22 @@ import numpy as np
 from wmma_emu.ptx.findings import slug_of
 from wmma_emu.ptx.launch.module import Module
 from wmma_emu.ptx.launch.report import Report
+from wmma_emu.ptx.launch.tensor_map import tensor_map
 
 TARGET = "sm_80"
 """The chip that kernels are compiled for, unless they need another chip."""
 
 
 class Example(NamedTuple):
-    """The launch of a kernel: the threads of a block, the arguments, the number of blocks, the chip."""
+    """The launch of a kernel: the threads of a block, the arguments, the number of blocks, and the chip."""
 
     block: int
     arguments: Callable[[], tuple[Any, ...]]
     grid: int = 1
     target: str = TARGET
 
+
+HOPPER = "sm_90a"
 
 _ints = partial(np.arange, dtype=np.int32)
 _floats = partial(np.arange, dtype=np.float32)
@@ -54,6 +57,11 @@ EXAMPLES = {
     "over-arrival": Example(32, lambda: (_ints(32),)),
     "transaction bytes": Example(1, lambda: (_ints(256), _ints(1)), target="sm_90"),
     "wrong parity": Example(64, lambda: (), target="sm_90"),
+    "missing proxy fence": Example(64, lambda: (_ints(64), _ints(64)), target=HOPPER),
+    "omitted proxy fence": Example(64, lambda: (_ints(256), _ints(256)), target=HOPPER),
+    "stale tensor map": Example(32, lambda: (tensor_map(_floats(32), (32,)), _ints(32)), target=HOPPER),
+    "copy by several lanes": Example(32, lambda: (_ints(32), _ints(32)), target=HOPPER),
+    "copy in flight at the end": Example(64, lambda: (_ints(64), _ints(64)), target=HOPPER),
     "barrier divergence": Example(32, lambda: (_ints(32), _ints(32))),
     "barriers at several instructions": Example(64, lambda: (_ints(32), _ints(32))),
     "deadlock": Example(96, lambda: (_ints(96),)),

@@ -206,6 +206,53 @@ KINDS = {
         "Never: the wait does not wait.",
         "Not measured: no tool was run on such a kernel.",
     ),
+    "missing proxy fence": Kind(
+        "an asynchronous copy or product reads or overwrites bytes that ordinary stores wrote, and no "
+        "fence.proxy.async is between the two", "error",
+        "ordinary accesses and asynchronous ones reach memory by different paths (proxies), which a barrier does not "
+        "order: the copy or the product may read old bytes", "synchronisation",
+        "`fence.proxy.async.shared::cta` (in CUTLASS `tma_store_fence()` or `fence_view_async_shared()`) in each "
+        "thread that stores, after its stores and before the barrier that the copying thread waits for.",
+        "Never: the copy or the product may read old bytes.",
+        "Not measured: none of the tools was run on such a kernel.",
+    ),
+    "omitted proxy fence": Kind(
+        "an asynchronous copy overwrites bytes that ordinary loads read, or an asynchronous operation reads bytes of "
+        "cp.async, and no fence.proxy.async is between the two", "note",
+        "PTX requires the fence, and the fence has repaired published kernels; but libraries omit it in pipelines "
+        "whose stages are protected by mbarriers", "synchronisation",
+        "`fence.proxy.async.shared::cta` in each thread that loads, before it tells the copying thread that the buffer "
+        "is free; or in the copying thread, after it was told. After `cp.async`: in the threads that copy, after their "
+        "wait.",
+        "In pipelines of libraries. Notes fail no test.",
+        "Not measured: none of the tools was run on such a kernel.",
+    ),
+    "stale tensor map": Kind(
+        "a kernel changes a tensor map and uses it without the fences of the proxy that reads maps", "error",
+        "the copy may use the old map, because the chip keeps copies of maps", "synchronisation",
+        "After the last change: `tensormap.cp_fenceproxy`, or `fence.proxy.tensormap::generic.release.gpu` in the "
+        "thread that changed the map. Before the copy: `fence.proxy.tensormap::generic.acquire.gpu [map], 128`, in the "
+        "thread that copies.",
+        "Never: the copy may use the old map.",
+        "Not measured: none of the tools was run on such a kernel.",
+    ),
+    "copy by several lanes": Kind(
+        "lanes of one warp issue the same bulk copy to shared memory, or the same reduction", "warning",
+        "each lane issues a separate copy: the bytes arrive several times, an mbarrier counts each of them, and a "
+        "reduction is done several times", "synchronisation",
+        "Let one lane issue the copy: that of `elect.sync`, or `if (threadIdx.x == 0)`.",
+        "If the barrier expects the bytes of all lanes.",
+        "Not measured: none of the tools was run on such a kernel.",
+    ),
+    "copy in flight at the end": Kind(
+        "a thread ends, and has not waited until its bulk copy has read shared memory", "note",
+        "no manual states that a chip keeps shared memory until then; but DeepGEMM's kernels for Hopper are "
+        "published in this form", "synchronisation",
+        "`cp.async.bulk.commit_group` and `cp.async.bulk.wait_group.read 0` in the thread that issued the copy, before "
+        "it ends.",
+        "In code of libraries that is known to work. Notes fail no test.",
+        "Not measured: none of the tools was run on such a kernel.",
+    ),
     "barrier divergence": Kind(
         "some lanes of a warp reach a barrier for all threads, while other lanes bypass it", "error",
         "PTX does not define the behaviour of an aligned barrier in this case; compute-sanitizer's synccheck reports "

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
-from wmma_emu.ptx.findings.kinds import CHECKS, KINDS, WORSE
+from wmma_emu.ptx.findings.kinds import CHECKS, KINDS, SEVERITIES, WORSE
 from wmma_emu.ptx.findings.messages import UNKNOWN, InRegister, MemoryLocation, Message, Place, plain_text
 from wmma_emu.ptx.program.program import PtxInstruction, SourceLine
 
@@ -100,6 +100,11 @@ class Sighting:
         return f"{self.kind}: {where}{who}: {self.message}{others}{more}\n    {self.text}"
 
 
+def _is_worse(kind: str, other: str) -> bool:
+    ranks = [list(SEVERITIES).index(KINDS[x].severity) for x in (kind, other)]
+    return ranks[0] < ranks[1]
+
+
 class _Texts(Protocol):
     def text(self, line: int) -> str:
         """Return the text of the statement that starts at a line."""
@@ -146,9 +151,9 @@ class Sightings:
         ).with_others(others)  # fmt: skip
 
     def leave_lesser_out(self) -> None:
-        """Remove weaker kinds of findings at lines that have an error with the same cause."""
+        """Remove weaker kinds of findings at lines that have a worse one with the same cause."""
         for kind, line, about in [x for x in self._found if x[0] in WORSE]:
-            if any((x, line, 0) in self._found for x in WORSE[kind] if KINDS[x].severity == "error"):
+            if any((x, line, 0) in self._found for x in WORSE[kind] if _is_worse(x, kind)):
                 del self._found[kind, line, about]
 
     def clear(self) -> None:

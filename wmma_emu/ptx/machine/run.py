@@ -160,6 +160,8 @@ def _run_once(
         instructions += execution.instructions
         steps += state.steps
         clock.end_wave(state.steps)
+        if execution.completed:
+            state.memory.finish()
         if not execution.completed:
             completed = False
             break

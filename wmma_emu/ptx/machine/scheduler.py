@@ -84,7 +84,7 @@ class Scheduler:
         pc = pc if self._rank is None else self._pc_at[pc]
         active = state.live & (self.pc == pc) & (self.status != AT_BARRIER)
         if self._drawn is not None:
-            active &= self._drawn
+            active &= self._drawn | (self.status != READY)  # warps that wait for the others of their warpgroup
         if np.array_equal(active, state.live):
             self.status[...] = READY
             self.converged_pc = pc

@@ -17,6 +17,8 @@ from wmma_emu.ptx.memory.footprint import require_within, wave_bytes
 from wmma_emu.ptx.memory.heap import GlobalMemory
 from wmma_emu.ptx.memory.heap_window import HeapWindow
 from wmma_emu.ptx.memory.masks import any_of, fit, narrowest, pick, wide
+from wmma_emu.ptx.memory.proxies.asynchronous import UsedProxies
+from wmma_emu.ptx.memory.proxies.checks import ProxyChecks
 from wmma_emu.ptx.memory.races.launch import LaunchRaces
 from wmma_emu.ptx.memory.races.wave import WaveRaces
 from wmma_emu.ptx.memory.reporter import Reporter
@@ -30,6 +32,9 @@ from wmma_emu.ptx.program.special import RESERVED_BYTES, reads_reserved_shared
 from wmma_emu.ptx.threads import Active, Array, Threads
 
 _SCOPES = ("cta", "cluster", "gpu", "sys")
+
+_COMMON = ("global", "shared")
+"""Address spaces that threads share."""
 
 
 class AddressSpaces:
@@ -84,6 +89,13 @@ class AddressSpaces:
             self.races = WaveRaces(races, self.shared, causality, self.reporter, threads, other_bytes)
         self.locks = None if self.races is None else self.races.locks
         self._strengths: dict[tuple[int, str], int] = {}
+        used = UsedProxies.of(program.instructions) if self._waits else None
+        self.proxies: ProxyChecks | None = None
+        if used is not None and self.suspects is None:
+            self.proxies = ProxyChecks(
+                used, causality, self.reporter, self.shared, threads.shape, len(heap.buffer),
+                follows=self.races is not None,
+            )  # fmt: skip
         self.check_sources: Callable[[ResolvedAccess, Active], None] | None = None
         self._windows = {"shared": self.shared, "local": self.local, "param": self.param}
         shadows = {"shared": self.shared_shadow, "local": self.local_shadow}
@@ -202,6 +214,8 @@ class AddressSpaces:
         """
         if self.races is not None and not writes_too and not self._is_reserved(resolved):
             self.races.read(resolved, active)
+        if self.proxies is not None and resolved.space in _COMMON:
+            self.proxies.loaded(resolved, active)
         if resolved.space == "global":
             heap = self.heap
             return (
@@ -240,6 +254,8 @@ class AddressSpaces:
         """
         if self.races is not None and not self._is_reserved(resolved):
             self.races.write(resolved, active, values, self.window(resolved.space).view)
+        if self.proxies is not None and resolved.space in _COMMON:
+            self.proxies.stored(resolved, active)
         if resolved.space == "global":
             if self.check_sources is not None and self.shared_shadow.pending and self._waits:
                 self.check_sources(resolved, active)
@@ -259,6 +275,15 @@ class AddressSpaces:
                 yield
         finally:
             self.reporter.actors = None
+
+    @contextmanager
+    def by_no_proxy(self) -> Iterator[None]:
+        """Let accesses belong to neither the generic nor the asynchronous proxy: those to a tensor map that is used."""
+        proxies, self.proxies = self.proxies, None
+        try:
+            yield
+        finally:
+            self.proxies = proxies
 
     def hold(self, addresses: Array, active: Active) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Mark 16 bytes of shared memory at each address as read by an asynchronous product until it is waited for.

@@ -134,6 +134,8 @@ class AsyncCopies:
         shape = _shape_of(access.positions, self.memory.threads.shape)
         if self.memory.races is not None:
             self.memory.races.check_write(resolved, active)
+        if self.memory.proxies is not None:
+            self.memory.proxies.begins_copy(resolved, active)
         index = None if access.mask is None else np.flatnonzero(wide(access.mask, shape))
         written = pick(access.positions, shape, index)
         self._shadow.begin(resolved, written, active)
@@ -209,6 +211,8 @@ class AsyncCopies:
         else:
             copy.mask = ~wide(ready, shape) if copy.mask is None else copy.mask & ~ready
             copy.is_done = not copy.mask.any()
+        if memory.proxies is not None:
+            memory.proxies.copy_arrives(copy.resolved, taken)
         if memory.races is not None:
             memory.races.arrive(copy.resolved, taken, memory.races.now() if now is None else now)
 

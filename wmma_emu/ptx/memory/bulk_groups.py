@@ -6,12 +6,14 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.ptx.findings import Message, place_of
+from wmma_emu.ptx.findings import Diagnosis, Message, place_of
 from wmma_emu.ptx.memory.loads_and_stores import LoadsAndStores
 from wmma_emu.ptx.program.program import PtxInstruction
 from wmma_emu.ptx.threads import Active
 
 _MOST = (1 << 31) - 1
+_PIECE = 16
+_AT_END = "copy in flight at the end"
 
 
 class _SourceRead(NamedTuple):
@@ -87,6 +89,21 @@ class BulkGroups:
                 return (f"{by.opcode} of ", place_of(by), missing), "bulk store"
         return self._describe_product(piece)
 
+    def report_unread(self) -> None:
+        """Report copies whose threads end without having waited until the copies have read their sources."""
+        shape, reporter = self._memory.threads.shape, self._memory.reporter
+        for read in self._reads:
+            threads = np.zeros(shape, np.bool_)
+            threads.reshape(-1)[read.threads] = True
+            offset = int(read.pieces[0]) * _PIECE % self._memory.shared.stride
+
+            def text(address: int) -> Diagnosis:
+                where = reporter.location("shared", address, _PIECE)
+                end = ", when its thread ends: no cp.async.bulk.wait_group has waited for it"
+                return Diagnosis(("may still read ", where, end), "bulk store")
+
+            reporter.note(_AT_END, read.instruction, threads, None, np.full((1, 1, 1), offset, np.uint64), text)
+
     def commit(self, active: Active) -> None:
         """End the group of the active threads."""
         self._committed += 1 if active is None else active
@@ -105,6 +122,8 @@ class BulkGroups:
             if chosen is not None:
                 done &= chosen[read.threads]
             self._memory.release(read.pieces[done])
+            if self._memory.proxies is not None and done.any():
+                self._memory.proxies.source_is_read(read.pieces[done], read.threads[done], read.instruction)
             if not done.all():
                 kept.append(read.where(~done))
         self._reads = kept

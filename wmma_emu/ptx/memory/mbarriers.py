@@ -290,6 +290,9 @@ class Mbarriers:
         self, positions: NDArray[np.int64], at: ThreadIndices, live: NDArray[np.bool_], *, relaxed: bool
     ) -> None:
         """Let threads that see a completed phase acquire what was released; if ``relaxed``, at their next fence."""
+        proxies = self.memory.proxies
+        if proxies is not None and proxies.phases is not None and len(positions):
+            proxies.phases.observe(positions, at)
         self._order.observe(positions, at, live, relaxed=relaxed)
 
     def settle(self, position: int, word: Word) -> None:
@@ -297,8 +300,27 @@ class Mbarriers:
         if word.completes():
             self.records[position].begin_phase()
             self._order.complete(position)
-            self._completed += self._copies.pop(position, ())
+            finished = self._copies.pop(position, [])
+            self._completed += finished
+            self._note_phase(position, finished)
         self.put(position, word)
+
+    def _note_phase(self, position: int, copies: list[_AttachedCopy]) -> None:
+        """Let threads that do not observe the phase that is now complete not use the bytes of its bulk copies."""
+        phases = None if self.memory.proxies is None else self.memory.proxies.phases
+        if phases is None:
+            return
+        block = position // self.memory.shared.stride
+        for copy, mask, _ in copies:
+            access = copy.resolved.access
+            if not copy.by_barrier:
+                continue
+            shape = np.broadcast_shapes(access.positions.shape, self.memory.threads.shape)
+            writes = np.broadcast_to(True if access.mask is None else access.mask, shape)[..., block, :, :]
+            own = writes if mask is None else writes & mask[block]
+            pieces = np.broadcast_to(access.positions, shape)[..., block, :, :][own] >> 4
+            phases.complete(position, pieces, access.instruction.line)
+        phases.advance(position)
 
     def _finish_copies(self) -> None:
         """Write what completed phases have copied, each copy once for all blocks."""

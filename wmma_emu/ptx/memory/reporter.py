@@ -173,7 +173,11 @@ class Reporter:
 
     def is_race(self, instruction: PtxInstruction) -> bool:
         """Return whether an instruction is known to be in a race."""
-        return any(x.kind == "race" and x.line == instruction.line for x in self._findings)
+        return self.is_sighted("race", instruction)
+
+    def is_sighted(self, kind: str, instruction: PtxInstruction) -> bool:
+        """Return whether there is a finding of a kind at an instruction."""
+        return any(x.kind == kind and x.line == instruction.line for x in self._findings)
 
     def access_in_flight(
         self, space: str, address: int, size: int, write: bool, by: Message, remedy: str = "copy"

@@ -109,7 +109,8 @@ class Shadow:
     def begin(self, resolved: ResolvedAccess, written: NDArray[np.int64], active: Active) -> None:
         """Mark the bytes at ``written`` as the target of a copy in flight."""
         if self.is_kept:
-            self._check_write(resolved, active)
+            if not self.pending or not self.reporter.is_sighted("copy by several lanes", resolved.access.instruction):
+                self._check_write(resolved, active)
             self._set_in_flight(written, resolved.access.size, resolved.unit, True)
 
     def hold(self, pieces: NDArray[np.int64]) -> None:

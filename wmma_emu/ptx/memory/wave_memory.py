@@ -22,6 +22,11 @@ class WaveMemory(LoadsAndStores):
         """The mbarriers, in shared memory."""
         return Mbarriers(self, self.copies)
 
+    def finish(self) -> None:
+        """Check what is still in flight when all threads of the wave have exited."""
+        if "bulk_groups" in self.__dict__:
+            self.bulk_groups.report_unread()
+
     @cached_property
     def bulk_groups(self) -> BulkGroups:
         """The bulk groups of the threads."""

@@ -119,7 +119,10 @@ def _edges(
     return found
 
 
-_FROM = ("uninitialised", "partly uninitialised", "missing wait")
+_FROM = (
+    "uninitialised", "partly uninitialised", "missing wait", "missing proxy fence", "omitted proxy fence",
+    "stale tensor map",
+)  # fmt: skip
 """Kinds whose message names the origin of the value or the data."""
 
 

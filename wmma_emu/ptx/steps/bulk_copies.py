@@ -19,6 +19,7 @@ from wmma_emu.ptx.steps.collectives import note
 from wmma_emu.ptx.steps.issuers import Issuers, issuers_of
 from wmma_emu.ptx.steps.lane_operations import Active, Step
 from wmma_emu.ptx.steps.loads import require_values
+from wmma_emu.ptx.steps.repeated_copies import note_repeated
 from wmma_emu.ptx.steps.tensor_copies import tensor_load, tensor_prefetch, tensor_store
 
 _SIZE_BITS = 0xFFFF0
@@ -91,6 +92,7 @@ def _load(
             _require_cluster(state, instruction, active)
         for operand in (target, source, size):
             state.require_defined(instruction, operand, active, "an operand")
+        note_repeated(state, instruction, active, (addresses_of(state, source), addresses_of(state, target)))
         for issuers in issuers_of(active, state.threads.exists, state.shape):
             ends = addresses_of(state, source), addresses_of(state, target)
             chunks, sizes = _chunks(state, instruction, issuers, *(ends[::-1] if reduction else ends), size)
@@ -129,6 +131,8 @@ def _store(instruction: PtxInstruction, operands: list[Operand | None], reductio
     def step(state: State, active: Active) -> None:
         for operand in (target, source, size):
             state.require_defined(instruction, operand, active, "an operand")
+        if reduction:
+            note_repeated(state, instruction, active, (addresses_of(state, source), addresses_of(state, target)))
         for issuers in issuers_of(active, state.threads.exists, state.shape):
             chunks, _ = _chunks(
                 state, instruction, issuers, addresses_of(state, target), addresses_of(state, source), size

@@ -16,6 +16,7 @@ from wmma_emu.ptx.steps.cluster_stores import async_store
 from wmma_emu.ptx.steps.collectives import note, operands_of
 from wmma_emu.ptx.steps.lane_operations import Active, CompileContext, MachineStep, Step
 from wmma_emu.ptx.steps.loads import Access, extended, parse_access, require_values, written_register
+from wmma_emu.ptx.steps.proxy_fences import proxy_fence
 from wmma_emu.ptx.threads import Array
 from wmma_emu.ptx.widths import bits_of_type
 
@@ -205,6 +206,8 @@ def _hint(instruction: PtxInstruction, context: CompileContext) -> Step:
 def _fence(instruction: PtxInstruction, context: CompileContext) -> Step:
     # Threads execute in program order and see each other's stores at once, so a fence does not change any value; the
     # ordering is recorded for the race checks.
+    if "proxy" in instruction.modifiers:
+        return proxy_fence(instruction)
     ordering = fence_of(instruction)
     if ordering is None:
         return _nothing

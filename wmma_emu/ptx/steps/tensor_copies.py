@@ -22,6 +22,8 @@ from wmma_emu.ptx.steps.collectives import note
 from wmma_emu.ptx.steps.issuers import Issuers, issuers_of
 from wmma_emu.ptx.steps.lane_operand_rules import require_source
 from wmma_emu.ptx.steps.lane_operations import Active, Step
+from wmma_emu.ptx.steps.proxy_fences import positions_of_maps
+from wmma_emu.ptx.steps.repeated_copies import note_repeated
 from wmma_emu.ptx.tensor_maps.boxes import box_bytes, chunks_of, spatial_dimensions, swizzled
 from wmma_emu.ptx.tensor_maps.encoding import MAP_BYTES, TensorMapFields
 from wmma_emu.ptx.tensor_maps.fills import fill_word, rounded
@@ -63,6 +65,7 @@ def tensor_load(instruction: PtxInstruction, operands: list[Operand | None], mas
 
     def step(state: State, active: Active) -> None:
         require_own_block(state, instruction, mask, active)
+        note_repeated(state, instruction, active, _operands_of(state, tensor, target))
         for boxes in _boxes(state, instruction, tensor, active):
             fields = boxes.fields
             chunks = _chunks(state, instruction, boxes, target, is_store=False)
@@ -80,6 +83,8 @@ def tensor_store(instruction: PtxInstruction, operands: list[Operand | None], re
     source = address_operand(instruction, operands[1], ("shared",))
 
     def step(state: State, active: Active) -> None:
+        if reduction:
+            note_repeated(state, instruction, active, _operands_of(state, tensor, source))
         for boxes in _boxes(state, instruction, tensor, active):
             if not reduction:
                 store_chunks(state, instruction, _chunks(state, instruction, boxes, source, is_store=True))
@@ -105,6 +110,14 @@ def tensor_prefetch(instruction: PtxInstruction, operands: list[Operand | None])
             pass
 
     return step
+
+
+def _operands_of(state: State, tensor: _TensorOperand, in_shared: AddressOperand) -> Iterator[Array]:
+    """Yield what distinguishes the copies of two threads."""
+    yield addresses_of(state, in_shared)
+    yield addresses_of(state, AddressOperand(tensor.address.base, tensor.address.offset))
+    for x in (*tensor.address.coordinates, *tensor.offsets):
+        yield state.read(x, "u32")
 
 
 def _tensor_operand(
@@ -154,13 +167,31 @@ def _maps(state: State, instruction: PtxInstruction, operand: AddressOperand, is
     state.require_defined(instruction, plain, issuers.mask(), "the address of the tensor map")
     space = space_of(_GENERIC, plain)
     first = addresses_of(state, plain)
+    _check_maps(state, instruction, space, first, issuers)
     pieces = first[None] + np.arange(0, MAP_BYTES, CHUNK_BYTES, dtype=np.uint64).reshape(-1, 1, 1, 1)
-    words, _ = state.memory.load(
-        instruction, space, pieces, 4, 4, issuers.mask(), alignment=CHUNK_BYTES, ordering="weak"
-    )
+    with state.memory.by_no_proxy():
+        words, _ = state.memory.load(
+            instruction, space, pieces, 4, 4, issuers.mask(), alignment=CHUNK_BYTES, ordering="weak"
+        )
     threads = np.broadcast_to(words, (4, len(pieces), *issuers.shape))
     found = threads[:, :, issuers.blocks, issuers.warps, issuers.lanes]  # (4, 8, issuers)
     return np.ascontiguousarray(found.transpose(2, 1, 0)).view(np.uint8).reshape(-1, MAP_BYTES)
+
+
+def _check_maps(state: State, instruction: PtxInstruction, space: str, addresses: Array, issuers: Issuers) -> None:
+    """Report maps at addresses that are not aligned, and maps that changed without fences of their proxy."""
+    active = issuers.mask()
+    off = np.broadcast_to(addresses % np.uint64(_MAP_ALIGNMENT) != 0, state.shape) & active
+    note(state, instruction, "misaligned", off, f"the tensor map is not at a multiple of {_MAP_ALIGNMENT} bytes")
+    if state.memory.proxies is None or space not in ("", "global"):
+        return
+    positions, inside = positions_of_maps(state, addresses, active)
+    where = np.broadcast_to(addresses, state.shape)
+    for number, b, w, lane in zip(
+        issuers.numbers().tolist(), *(x.tolist() for x in (issuers.blocks, issuers.warps, issuers.lanes)), strict=True
+    ):
+        if inside[b, w, lane]:
+            state.memory.proxies.check_map(instruction, int(positions[b, w, lane]), number, int(where[b, w, lane]))
 
 
 _GENERIC = PtxInstruction("", "", (), (), None, 0, 0)

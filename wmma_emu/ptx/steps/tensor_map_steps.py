@@ -141,6 +141,8 @@ def _copied_map(instruction: PtxInstruction) -> Step:
         state.causality.meet_lanes(active, everyone, state.live)
         words, undefined = state.memory.load(instruction, "shared", addresses_of(state, source) + own, 4, 1, active)
         state.memory.store(instruction, "global", addresses_of(state, target) + own, words, active, undefined=undefined)
+        if state.memory.proxies is not None:
+            state.memory.proxies.map_releases.execute(state.live if active is None else active)
         state.causality.meet_lanes(active, everyone, state.live)
 
     return step

@@ -83,7 +83,7 @@ class SharedMatrix:
             return self._matrix(values if legal is None else np.where(legal, values, np.uint32(0))), undefined
 
         found, undefined = bits(state.memory.load)
-        products.reads(where, threads)
+        products.reads(instruction, where, threads)
         lost = None if undefined is None else self._matrix(undefined.bits) != 0
         origin = None if undefined is None else _origin_of_block(undefined)
         return Matrix(found, lambda: bits(state.memory.peek)[0], lost, origin)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from wmma_emu.layouts.spec import WARPS
 from wmma_emu.ptx.findings import Diagnosis
 from wmma_emu.ptx.program.program import PtxInstruction, Register
 from wmma_emu.ptx.state import State
@@ -108,10 +109,13 @@ class PendingProducts:
                 one.compute(done)
         self._late = [x for x in self._late if (x.group >= 0).any()]
 
-    def reads(self, addresses: Array, active: Active) -> None:
+    def reads(self, instruction: PtxInstruction, addresses: Array, active: Active) -> None:
         """Record that a product reads 16 bytes of shared memory at each active thread's address until it completes."""
         pieces, warps = self._state.memory.hold(addresses, active)
-        self._reads.append(_PendingRead(pieces, warps, self._committed.reshape(-1)[warps]))
+        groups = self._committed.reshape(-1)[warps]
+        self._reads.append(_PendingRead(pieces, warps, groups))
+        if self._state.memory.proxies is not None:
+            self._state.memory.proxies.products.read(pieces, warps, groups, instruction)
 
     def commit(self, warps: NDArray[np.bool_] | None) -> None:
         """Close the group of each warp."""
@@ -135,12 +139,20 @@ class PendingProducts:
                 self._state.arrived(index)
 
     def _release(self, left: int, warps: NDArray[np.bool_] | None) -> None:
-        """Release the shared memory that completed products have read."""
+        """Release the shared memory that completed products have read.
+
+        A product is one operation of four warps: it is complete for all of them when one has waited for it.
+        """
+        if self._state.memory.proxies is not None:
+            self._state.memory.proxies.products.wait(self._committed - left, warps)
+        limits = (self._committed - left) if warps is None else np.where(warps, self._committed - left, -1)
+        blocks, count = limits.shape
+        padded = np.full((blocks, -(-count // WARPS), WARPS), -1, np.int64)
+        padded.reshape(blocks, -1)[:, :count] = limits
+        of_warps = np.repeat(padded.max(axis=2), WARPS, axis=1)[:, :count].reshape(-1)
         kept = []
         for read in self._reads:
-            done = read.groups < (self._committed - left).reshape(-1)[read.warps]
-            if warps is not None:
-                done &= warps.reshape(-1)[read.warps]
+            done = read.groups < of_warps[read.warps]
             self._state.memory.release(read.pieces[done])
             if not done.all():
                 kept.append(read.where(~done))

@@ -102,6 +102,7 @@ def _multiply(instruction: PtxInstruction, context: CompileContext) -> BoundStep
         products, warps = _products(state), _warps(state, active)
         execution = _Execution(state, instruction, bound, operands, active, products, _Groups(state, active))
         given = execution.given()
+        state.causality.meet_warpgroups(warps)
         if state.memory.asynchrony.delays(instruction):
             products.postpone(lambda warps: execution.of_warps(warps).compute(targets, given.again()), warps)
         else:

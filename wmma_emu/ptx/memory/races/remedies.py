@@ -139,6 +139,26 @@ REMEDIES = {
         "wait with the parity of the phase in which the data arrives: 0 for the first phase of an mbarrier, then 1, "
         "then 0 again",
     ),
+    "proxy": Remedy(
+        "",
+        "",
+        "fence.proxy.async in the threads of {0}, after it, and before the barrier that orders {1} after it",
+        "fence.proxy.async in the threads of the ordinary accesses, before the barrier that orders this line after "
+        "them",
+    ),
+    "tensor map": Remedy(
+        "",
+        "",
+        "fence.proxy.tensormap::generic.release (or tensormap.cp_fenceproxy) after {0}, a barrier if the threads "
+        "differ, and fence.proxy.tensormap::generic.acquire of the map before {1}",
+        "fence.proxy.tensormap::generic.release after the change, and .acquire before this line",
+    ),
+    "one lane": Remedy(
+        "",
+        "",
+        "elect.sync, or a condition on one thread, around the copy",
+        "elect.sync, or a condition on one thread, around the copy",
+    ),
     "product": Remedy(
         "",
         "",

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: MIT
+"""Which threads have observed the phases of mbarriers, that is, the bulk copies that these phases completed."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wmma_emu.layouts.spec import LANES
+from wmma_emu.ptx.causality import CausalityOrder, ThreadIndices
+from wmma_emu.ptx.memory.proxies.pieces import PIECE
+from wmma_emu.ptx.pages import zeroed
+
+_KEPT = 4
+"""Phases of each mbarrier that are remembered: older ones count as observed."""
+
+_PHASE_BITS = 32
+_ALL_LANES = np.uint32(0xFFFFFFFF)
+
+
+class ObservedPhases:
+    """The phase of an mbarrier that completed the copy to each piece of shared memory, and the observers of the phase.
+
+    An mbarrier is known by the slot of its address. For each slot, phase (modulo the kept ones), block and warp there
+    are the lanes that observed it, and the first time at which one did.
+    """
+
+    def __init__(self, order: CausalityOrder, shape: tuple[int, int, int], stride: int, *, follows: bool) -> None:
+        self._order, self._shape, self._stride, self._follows = order, shape, stride, follows
+        self._written = zeroed(shape[0] * stride // PIECE + 1, np.int64)
+        self._lines = zeroed(len(self._written), np.int32)
+        self._slots: dict[int, int] = {}
+        blocks, warps, _ = shape
+        self._count = np.zeros((0, blocks), np.int64)
+        self._lanes = np.zeros((0, _KEPT, blocks, warps), np.uint32)
+        self._first = np.zeros((0, _KEPT, blocks, warps), np.uint64)
+        self.is_used = False
+
+    def _slot(self, address: int) -> int:
+        if address not in self._slots:
+            self._slots[address] = len(self._slots)
+            self._count, self._lanes, self._first = (
+                np.concatenate([x, np.zeros((1, *x.shape[1:]), x.dtype)])
+                for x in (self._count, self._lanes, self._first)
+            )
+        return self._slots[address]
+
+    def complete(self, position: int, pieces: NDArray[np.int64], line: int) -> None:
+        """Record that the current phase of an mbarrier completes the copies of a line to some pieces."""
+        block, address = divmod(position, self._stride)
+        slot = self._slot(address)
+        self._written[pieces] = slot << _PHASE_BITS | int(self._count[slot, block]) + 1
+        self._lines[pieces] = line
+        self.is_used = True
+
+    def advance(self, position: int) -> None:
+        """Begin the next phase of an mbarrier."""
+        block, address = divmod(position, self._stride)
+        slot = self._slot(address)
+        self._count[slot, block] += 1
+        ring = int(self._count[slot, block]) % _KEPT
+        self._lanes[slot, ring, block] = self._first[slot, ring, block] = 0
+
+    def observe(self, positions: NDArray[np.int64], at: ThreadIndices) -> None:
+        """Record that threads see the completed phases of the mbarriers at some positions."""
+        g, w, lane = at
+        addresses = positions % self._stride
+        stamps = self._order.stamps(None).astype(np.uint64)
+        for address in np.unique(addresses).tolist():
+            slot, chosen = self._slot(address), addresses == address
+            b, v, lanes = g[chosen], w[chosen], lane[chosen]
+            bits = np.uint32(1) << lanes.astype(np.uint32)
+            for back in range(1, _KEPT):
+                ring = (self._count[slot, b] - back) % _KEPT
+                is_new = self._first[slot, ring, b, v] == 0
+                self._first[slot, ring[is_new], b[is_new], v[is_new]] = stamps[b[is_new], v[is_new], lanes[is_new]]
+                np.bitwise_or.at(self._lanes, (np.full_like(ring, slot), ring, b, v), bits)
+
+    def unobserved(self, pieces: NDArray[np.int64], threads: NDArray[np.int64]) -> NDArray[np.bool_] | None:
+        """Return which threads know no observer of the phase that completed the copy to their piece; None: all do."""
+        written = self._written.take(pieces)
+        if len(written) and (written == written[0]).all() and self._have_all_observed(int(written[0]), threads):
+            return None
+        at = np.flatnonzero(written)
+        if not len(at):
+            return None
+        slot, phase = written[at] >> _PHASE_BITS, (written[at] & ((1 << _PHASE_BITS) - 1)) - 1
+        g, w, lane = np.unravel_index(threads[at], self._shape)
+        age = self._count[slot, g] - phase
+        ring = phase % _KEPT
+        seen = self._lanes[slot, ring, g, w] >> lane.astype(np.uint32) & np.uint32(1)
+        bad = (age < _KEPT) & (seen == 0)
+        if not bad.any():
+            return None
+        at, slot, ring, g = at[bad], slot[bad], ring[bad], g[bad]
+        is_unknown = self._are_unknown(self._first[slot, ring, g], threads[at])
+        found = np.zeros(len(pieces), np.bool_)
+        found[at[is_unknown]] = True
+        return found if is_unknown.any() else None
+
+    def _have_all_observed(self, written: int, threads: NDArray[np.int64]) -> bool:
+        """Return whether all lanes of the warps of some threads observed a phase, or there is none."""
+        slot, phase = written >> _PHASE_BITS, (written & ((1 << _PHASE_BITS) - 1)) - 1
+        if not written:
+            return True
+        missing = (self._lanes[slot, phase % _KEPT] != _ALL_LANES) & (self._count[slot] - phase < _KEPT)[:, None]
+        return not missing.any() or not missing.reshape(-1).take(threads // LANES).any()
+
+    def _are_unknown(self, observers: NDArray[np.uint64], threads: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return which threads do not know any of the observations, (threads, warps) stamps."""
+        there = observers != 0
+        if not self._follows:
+            return np.asarray(~there.any(axis=1))
+        each = np.repeat(threads, observers.shape[1])
+        unordered = self._order.unordered_for(observers.reshape(-1), each).reshape(observers.shape)
+        return np.asarray(~(there & ~unordered).any(axis=1))
+
+    def forget(self, pieces: NDArray[np.int64]) -> None:
+        """Remove the record of pieces that other accesses have written since."""
+        if self.is_used:
+            self._written[pieces] = 0
+
+    def line(self, piece: int) -> int:
+        """Return the line of the copy to a piece."""
+        return int(self._lines[piece])
