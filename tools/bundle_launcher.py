@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tools.bundle_addresses import translate
 from tools.cuda_driver import Device, driver_version
 
 __all__ = ["BundleLauncher", "bits_of", "bundles_in", "image_of", "made_object", "modules_of", "name_of", "read_bundle"]
@@ -30,6 +31,7 @@ __all__ = ["BundleLauncher", "bits_of", "bundles_in", "image_of", "made_object",
 Array = NDArray[Any]
 
 _SECONDS = 60
+_ALIGNMENT = 64
 _ENDINGS = (".ptx", ".ptx.gz", ".cubin")
 
 
@@ -132,14 +134,17 @@ class BundleLauncher:
         objects = {x["object"][1]: made_object(x["object"], arrays) for x in given["arguments"] if "object" in x}
         variables = {name: self._variable(x) for x, name in given.get("variables", {}).items()}
         places = {name: self._device._upload(x) for name, x in arrays.items() if name not in (variables | objects)}
-        for name, place in variables.items():
-            call("cuMemcpyHtoD_v2", place, arrays[name].ctypes.data, arrays[name].nbytes)
+        theirs = given.get("addresses", {})
+        uploaded = {name: np.array(x) for name, x in arrays.items()}
+        translate(uploaded, theirs, places)
+        for name, place in (variables | {x: places[x] for x in theirs}).items():
+            call("cuMemcpyHtoD_v2", place, uploaded[name].ctypes.data, uploaded[name].nbytes)
         after = {name: np.empty(x.shape, x.dtype) for name, x in arrays.items()}
         with ExitStack() as stack:
             made = {name: stack.enter_context(self._device.object(x)) for name, x in objects.items()}
             handles = {name: handle for name, (handle, _) in made.items()}
             values = [_packed(x, places, handles) for x in given["arguments"]]
-            pointers = (c_void_p * len(values))(*(ctypes.addressof(x) for x in values))
+            pointers = (c_void_p * len(values))(*(x.ctypes.data for x in values))
             size = *given["grid"], *given["block"], given["shared"]
             if given.get("cooperative"):
                 call("cuLaunchCooperativeKernel", self._function, *size, None, pointers)
@@ -152,6 +157,7 @@ class BundleLauncher:
             call("cuMemcpyDtoH_v2", after[name].ctypes.data, place, after[name].nbytes)
         for place in places.values():
             call("cuMemFree_v2", place)
+        translate(after, {x: places[x] for x in theirs}, theirs)
         return after
 
     def _variable(self, name: str) -> int:
@@ -178,13 +184,18 @@ def made_object(described: tuple[str, str, dict[str, Any]], arrays: dict[str, Ar
     return texture(arrays[name], **options) if kind == "texture" else surface(arrays[name], **options)
 
 
-def _packed(argument: dict[str, Any], places: dict[str, int], handles: dict[str, int]) -> Any:
+def _packed(argument: dict[str, Any], places: dict[str, int], handles: dict[str, int]) -> Array:
+    """Return the bytes of a parameter, at a multiple of 64, as a tensor map needs it."""
     raw = bytearray.fromhex(argument["bytes"])
     for offset, name, further in argument["pointers"]:
         raw[offset : offset + 8] = (places[name] + further).to_bytes(8, "little")
     if "object" in argument:
         raw[:8] = handles[argument["object"][1]].to_bytes(8, "little")
-    return ctypes.create_string_buffer(bytes(raw), len(raw))
+    memory = np.zeros(len(raw) + _ALIGNMENT, np.uint8)
+    start = -memory.ctypes.data % _ALIGNMENT
+    value = memory[start : start + len(raw)]
+    value[:] = np.frombuffer(raw, np.uint8)
+    return value
 
 
 def bits_of(array: Array) -> bytes:

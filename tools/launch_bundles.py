@@ -16,6 +16,8 @@ that it is a structure, as whatever has an address and more than 8 bytes is anyw
 An argument with ``"object": ["texture", "x", {"filter": "linear"}]`` is a texture or a surface of an array.
 ``"variables"`` says which arrays ``__device__`` and ``__constant__`` variables of the text begin with, by their names.
 
+``"addresses"`` says where the arrays were on the GPU, if they hold addresses of each other.
+
 A module may be compressed, ``*.ptx.gz``. ``"after"`` has the hashes of the arrays after the launch, as the program that
 made the bundle saw them on the chip ``"emulated"``; ``emulate`` compares them.
 """
@@ -31,6 +33,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tools.bundle_addresses import translate
 from tools.bundle_launcher import (
     bits_of,
     bundles_in,
@@ -49,6 +52,7 @@ from wmma_emu.ptx.program.special import reads_grid_workspace
 Array = NDArray[Any]
 
 _SHOWN = 3
+_ALIGNMENT = 256
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -110,16 +114,32 @@ def module_of(text: str, arch: str, **options: Any) -> Module:
 
 def emulated(launch: dict[str, Any], arrays: dict[str, Array], module: Module) -> tuple[dict[str, Array], Report]:
     """Launch what a `launch.json` describes: copies of the arrays as the kernel leaves them, and the report."""
-    arrays = {name: np.ascontiguousarray(x).copy() for name, x in arrays.items()}
+    arrays = {name: _copied(x) for name, x in arrays.items()}
+    theirs: dict[str, int] = launch.get("addresses", {})
+    mine = {name: arrays[name].ctypes.data for name in theirs}
+    translate(arrays, theirs, mine)
     for variable, name in launch.get("variables", {}).items():
         module.variable(variable).reshape(-1).view(np.uint8)[:] = arrays[name].reshape(-1).view(np.uint8)
     arguments = [_argument(x, arrays) for x in launch["arguments"]]
     grid, block = tuple(launch["grid"]), tuple(launch["block"])
     prepared = module[launch["kernel"]][grid, block, launch["shared"]]
-    report = prepared(*arguments, cooperative=reads_grid_workspace(prepared.kernel.program) or None)
+    options: dict[str, Any] = {"cooperative": reads_grid_workspace(prepared.kernel.program) or None}
+    if theirs:
+        options |= {"addresses": "host", "reachable": {name: arrays[name] for name in theirs}}
+    report = prepared(*arguments, **options)
     for variable, name in launch.get("variables", {}).items():
         arrays[name] = module.variable(variable).reshape(-1).view(np.uint8).copy()
+    translate(arrays, mine, theirs)
     return arrays, report
+
+
+def _copied(array: Array) -> Array:
+    """Return a copy whose address is a multiple of 256, as that of an allocation is."""
+    memory = np.zeros(array.nbytes + _ALIGNMENT, np.uint8)
+    start = -memory.ctypes.data % _ALIGNMENT
+    copy: Array = memory[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
+    copy[...] = array
+    return copy
 
 
 def _argument(argument: dict[str, Any], arrays: dict[str, Array]) -> Any:

@@ -162,7 +162,8 @@ WRONG = [
      "undefined, races, synchronisation"),
     ([*RUN, "--silence", "rase at 3: x"], "--silence 'rase at 3: x': 'rase' is not a kind of finding; did you mean "
      "'race'? Kinds are out of bounds, misaligned, uninitialised, partly uninitialised, read-only, race, race of an "
-     "unused value, race within a warp, lanes store to one place, race of equal bytes, missing wait, barrier "
+     "unused value, race within a warp, lanes store to one place, race of equal bytes, missing wait, mbarrier "
+     "not initialised, over-arrival, transaction bytes, wrong parity, barrier "
      "divergence, barriers at several instructions, partial warp, illegal metadata, illegal operand"),
     (["gemm", "a.npy", "b.npy", "h100"], "gemm takes no further argument 'h100'; did you mean --arch h100?"),
     (["gemm", "a.npy", "b.npy", "c.npy"], "gemm takes no further argument 'c.npy'; did you mean --c c.npy?"),

@@ -62,6 +62,8 @@ NOT_RUN = {
     ("docs/evidence/languages-numba-cuda-2026-11-28.md", "python -m tools.peers.numba_cuda"): "needs numba-cuda",
     ("docs/evidence/drawn-launches-2026-11-28.md", "python -m tools.drawn_launches"): "needs the compiled kernels",
     ("docs/evidence/drawn-launches-2026-11-28.md", "python -m tools.launch_bundles"): "needs the bundles, and a GPU",
+    ("docs/evidence/hopper-libraries-2026-11-28.md", "python -m tools."): "needs the libraries, and a GPU",
+    ("docs/evidence/hopper-libraries-2026-11-28.md", "OUT/record.sh"): _GPU,
     ("docs/evidence/launch-limits-2026-11-27.md", "python -m tools.measure_launch_limits"): "takes many minutes",
     ("docs/evidence/languages-2026-11-28.md", "python -m tools.language_programs"): "needs PyTorch and other projects",
     ("docs/evidence/languages-libraries-2026-11-28.md", "python -m tools.language_programs"): "as above",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The probe of mbarriers: its launches are well formed, and it goes on after a launch that fails."""
+"""The probe of mbarriers: its launches are well formed, and it continues after a launch that fails."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from wmma_emu.ptx import Module
 CASES = list(barrier_probe_cases.cases())
 
 
-def test_launches_of_a_case_have_names_of_their_own_and_begin_with_the_shortest():
+def test_launches_of_a_case_have_different_names_and_begin_with_the_shortest():
     for case in CASES:
         launches = barrier_probe_cases.launches(case)
         assert len({x.kernel for x in launches}) == len(launches)
@@ -37,7 +37,7 @@ def test_a_launch_records_each_result_and_the_word(case):
     assert out[0, first_read] != 2**64 - 1
 
 
-def test_a_case_goes_on_after_a_reading_that_fails_and_ends_after_operations_that_fail(monkeypatch):
+def test_a_case_continues_after_a_reading_that_fails_and_ends_after_operations_that_fail(monkeypatch):
     names = barrier_probe.names_of("drop")
     fails = {"drop/2/late", "drop/3/plain"}
 

@@ -22,7 +22,7 @@ from tools.language_programs.interpreted import Interpreted
 from tools.language_programs.running import Outcome
 from tools.launch_bundles import emulated_bundle, main
 from tools.ordered_atomics import ordered_atomics
-from wmma_emu.ptx import Module, Struct, raw
+from wmma_emu.ptx import Module, Struct, raw, tensor_map
 from wmma_emu.ptx.launch.arguments import Argument
 
 LIST = Path(__file__).parents[2] / "tools" / "language_programs" / "fixed_list.csv"
@@ -35,6 +35,10 @@ mul.wide.u32 %d2, %r1, 4; add.u64 %d1, %d1, %d2; ld.global.f32 %f1, [%d1]; add.f
 st.global.f32 [%d1], %f1; ret; }}"""
 SUM = f"""{HEAD} {DECLARED}
 ld.param.u64 %d1, [x]; mov.u32 %r1, %ctaid.x; cvt.rn.f32.u32 %f1, %r1; add.f32 %f1, %f1, 0f3F8CCCCD; BODY ret; }}"""
+INDIRECT = f"""{HEAD.replace("x, .param .u32 n", "table")} {DECLARED}
+ld.param.u64 %d1, [table]; mov.u32 %r1, %tid.x; ld.global.u64 %d2, [%d1]; ld.global.u64 %d3, [%d1+8];
+mul.wide.u32 %d1, %r1, 4; add.u64 %d2, %d2, %d1; add.u64 %d3, %d3, %d1; ld.global.f32 %f1, [%d2];
+st.global.f32 [%d3], %f1; ret; }}"""
 PROJECT = Project("toys", "owner/toys", "0" * 40, "MIT")
 
 
@@ -92,6 +96,30 @@ def test_arrays_that_overlap_are_one_piece_of_memory():
     assert places[0] == [[0, "a1", before + 4]] and places[1] == [[0, "a1", before]]
     assert places[2] == [[8, "a2", y.ctypes.data % 16]] and memory.arguments[2]["bytes"] == "07" + "00" * 15
     assert memory.arguments[3] == {"bytes": "0102", "pointers": []} and places[4] == []
+
+
+def test_a_tensor_map_is_its_128_bytes_and_the_place_of_its_address():
+    x = np.zeros((16, 128), np.float16)
+    made = tensor_map(x, (8, 64), swizzle="128B")
+    memory = memory_of_launch([Argument(None, "argument 0 (map) of k", made)])
+    (described,) = memory.arguments
+    assert bytes.fromhex(described["bytes"]) == made.pack(lambda array: 0)
+    assert described["pointers"] == [[0, "map", x.ctypes.data % 16]] and described["struct"]
+    assert list(memory.arrays) == ["map"]
+
+
+def test_arrays_that_only_pointers_in_data_reach_are_in_the_bundle_with_the_addresses_of_all_arrays(tmp_path):
+    x, y = np.arange(4, dtype=np.float32), np.full(4, 7, np.float32)
+    table = np.array([x.ctypes.data, y.ctypes.data])
+    writer = BundleWriter(tmp_path, "toy", "sm_90", {}, pointed={"x": x, "y": y})
+    module = Module(INDIRECT, "h100", observe=writer.observe)
+    module["k"][1, 4](table, addresses="host", reachable={"x": x, "y": y})
+    launch, arrays = read_bundle(writer.written[0])
+    assert set(launch["addresses"]) == {"x", "y", "table"} == set(arrays)
+    after, report = emulated_bundle(writer.written[0])
+    assert not report.findings
+    held = after["y"].view(np.float32)
+    assert held[-4:].tolist() == x.tolist() == [0, 1, 2, 3]
 
 
 def test_a_bundle_has_the_memory_before_the_launch_and_a_version_that_drivers_read(bundle):

@@ -21,21 +21,28 @@ __all__ = ["BundleWriter", "Memory", "memory_of_launch"]
 
 Bytes = NDArray[np.uint8]
 
+_SCRATCH = "the_global_scratch"
+
 _VERSION = (9, 0)
 """The newest version of PTX that the driver of CUDA 13.0 reads. Triton writes the newest that its ptxas reads."""
 
 
 class Memory(NamedTuple):
-    """The memory of a launch: its pieces by their names, and its arguments as `tools.launch_bundles` reads them."""
+    """The memory of a launch: its pieces by their names, with their addresses, and its arguments.
+
+    Arguments are as `tools.launch_bundles` reads them.
+    """
 
     arguments: list[dict[str, Any]]
     arrays: dict[str, Bytes]
+    addresses: dict[str, int]
 
 
-def memory_of_launch(values: Sequence[Argument]) -> Memory:
+def memory_of_launch(values: Sequence[Argument], pointed: Mapping[str, NDArray[Any]] | None = None) -> Memory:
     """Divide the memory that arguments reach into pieces that do not overlap, and make pointers to them.
 
-    A piece begins as many bytes before the memory as it needs to begin at a multiple of 16, as on the host.
+    A piece begins as many bytes before the memory as it needs to begin at a multiple of 16, as on the host. ``pointed``
+    is memory that only pointers in data reach.
 
     Examples
     --------
@@ -52,6 +59,7 @@ def memory_of_launch(values: Sequence[Argument]) -> Memory:
         for array in value.arrays:
             if array.nbytes:
                 found.append((array.ctypes.data, array.nbytes, _name_of(value.label), array))
+    found += [(x.ctypes.data, x.nbytes, name, x) for name, x in (pointed or {}).items()]
     pieces = _pieces(found)
     names = [x.name for x in pieces]
     for i, piece in enumerate(pieces):
@@ -65,7 +73,8 @@ def memory_of_launch(values: Sequence[Argument]) -> Memory:
         piece = next(x for x in pieces if x.start <= array.ctypes.data < x.start + len(x.content))
         return piece.name, int(array.ctypes.data) - piece.start + offset
 
-    return Memory([_argument(x.value, place) for x in values], {x.name: x.content for x in pieces})
+    described = [_argument(x.value, place) for x in values]
+    return Memory(described, {x.name: x.content for x in pieces}, {x.name: x.start for x in pieces})
 
 
 def _name_of(label: str) -> str:
@@ -144,13 +153,16 @@ class BundleWriter:
         The entries of ``launch.json`` about the origin.
     every : bool
         Whether launches of PTX that was launched before are written too.
+    pointed : mapping, optional
+        Arrays by their names that only pointers in data reach.
     """
 
     def __init__(
-        self, folder: Path, case: str, chip: str, source: Mapping[str, str], *, every: bool = False
+        self, folder: Path, case: str, chip: str, source: Mapping[str, str], *, every: bool = False,
+        pointed: Mapping[str, NDArray[Any]] | None = None,
     ) -> None:  # fmt: skip
         self._folder, self._case, self._chip, self._source = folder, case, chip, dict(source)
-        self._every = every
+        self._every, self._pointed = every, pointed or {}
         self._seen: set[str] = set()
         self.written: list[Path] = []
 
@@ -161,10 +173,10 @@ class BundleWriter:
         if key in self._seen and not self._every:
             return None
         self._seen.add(key)
-        before = memory_of_launch(launching.arguments)
+        before = memory_of_launch(launching.arguments, self._pointed)
 
         def finish(_: object) -> None:
-            after = memory_of_launch(launching.arguments)
+            after = memory_of_launch(launching.arguments, self._pointed)
             self._write(launch, before, after.arrays, launching.cooperative)
 
         return finish
@@ -183,6 +195,8 @@ class BundleWriter:
             "after": {x: digest(y) for x, y in after.items()}, "emulated": kernel.module.arch.name,
             "source": self._source | {"case": self._case},
         }  # fmt: skip
+        holds_addresses = self._pointed or _SCRATCH in before.arrays  # tensor maps, if the kernel makes any
+        said |= {"addresses": before.addresses} if holds_addresses else {}
         (folder / "launch.json").write_text(json.dumps(said, indent=1) + "\n")
         self.written.append(folder)
 

@@ -4,11 +4,12 @@
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 __all__ = ["CASES", "Case", "Kernel", "Project", "cases_of", "use_checkouts"]
 
-Run = Callable[[], float]
+Run = Callable[..., float]
+Make = Callable[[], dict[str, Any]]
 
 
 class Project(NamedTuple):
@@ -65,6 +66,8 @@ class Case(NamedTuple):
         Calls the host code, and returns the largest distance from what PyTorch computes.
     arch : str
         The chip for which it is meant, if that is not the chip of the command: the newest on which it is modelled.
+    pointed : function, optional
+        Makes tensors, by their names, to which pointers in data point. They are arguments of ``run``.
     """
 
     name: str
@@ -72,6 +75,7 @@ class Case(NamedTuple):
     kernels: tuple[Kernel, ...]
     run: Run
     arch: str = ""
+    pointed: Make = dict
 
 
 CASES: dict[str, Case] = {}
@@ -100,12 +104,12 @@ def cases_of(project: Project) -> Callable[..., Callable[[Run], Run]]:
     (Kernel(file='toys/ops.py', name='add'), Kernel(file='toys/ops.py', name='twice'))
     """
 
-    def case(*kernels: str, arch: str = "") -> Callable[[Run], Run]:
+    def case(*kernels: str, arch: str = "", pointed: Make = dict) -> Callable[[Run], Run]:
         def add(function: Run) -> Run:
             name = function.__name__
             if name in CASES:
                 raise ValueError(f"there are two cases {name}")
-            CASES[name] = Case(name, project, tuple(x for y in kernels for x in _kernels(y)), function, arch)
+            CASES[name] = Case(name, project, tuple(x for y in kernels for x in _kernels(y)), function, arch, pointed)
             return function
 
         return add

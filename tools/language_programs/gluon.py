@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: MIT
-"""Cases of Gluon's tutorials that use no tensor map; their functions get small sizes."""
+"""Cases of Gluon's tutorials that run on sm_90; their functions get small sizes."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 from unittest import mock
 
 from tools.language_programs.case import cases_of
 from tools.language_programs.checkouts import beginning_of
 from tools.language_programs.tensors import drawn, far
-from tools.language_programs.tutorials import FORK
+from tools.language_programs.tutorials import FORK, gpu_of_the_fork
 
 GLUON = FORK._replace(name="gluon")
 
@@ -15,16 +17,23 @@ case = cases_of(GLUON)
 _FOLDER = "python/tutorials/gluon"
 
 
-def tutorial(name: str) -> Any:
-    """Import a tutorial; a function of the fork, which asks for the kind of GPU, is replaced."""
-    from triton.backends.compiler import GPUTarget
-
-    with mock.patch.object(GPUTarget, "is_cuda_backend", lambda target: target.backend == "cuda", create=True):
-        return _beginning(name)
+def tutorial(name: str, called: str = "") -> Any:
+    """Import a tutorial."""
+    with gpu_of_the_fork():
+        return _beginning(name, called)
 
 
-def _beginning(name: str) -> Any:
-    return beginning_of(GLUON.folder / _FOLDER / f"{name}.py", (), f"gluon_{name[:2]}")
+@contextmanager
+def stores_by_their_old_name() -> Iterator[None]:
+    """Let kernels call TMA's store by the name that it had before Triton 3.9."""
+    from triton.experimental.gluon.language.nvidia.hopper import tma
+
+    with mock.patch.object(tma, "async_copy_shared_to_global", tma.async_store):
+        yield
+
+
+def _beginning(name: str, called: str) -> Any:
+    return beginning_of(GLUON.folder / _FOLDER / f"{name}.py", (), called or f"gluon_{name[:2]}")
 
 
 @case(f"{_FOLDER}/01-intro.py: copy_scalar_kernel memcpy_kernel memcpy_kernel_autotune")
@@ -70,3 +79,40 @@ def gluon_03_async_copy() -> float:
     module.elementwise_add_cpasync(a, b, sums[1], layout, 32, 32)
     module.elementwise_add_pipelined(a, b, sums[2], 32, 32, 2)
     return far((out, x), *((y, a + b) for y in sums))
+
+
+@case(f"{_FOLDER}/04-tma.py: memcpy_1d_tma_kernel tma_message_passing_kernel elementwise_add_tma_kernel")
+@stores_by_their_old_name()
+def gluon_04_tma() -> float:
+    import torch
+
+    tutorial("03-async-copy", "03-async-copy")  # it imports its neighbour by this name
+    module, x, a, b = tutorial("04-tma"), drawn(500), drawn(70, 200), drawn(70, 200)
+    out, sums = torch.empty_like(x), [torch.empty_like(a) for _ in range(3)]
+    module.memcpy_1d_tma(x, out, 64)
+    for i, total in enumerate(sums):
+        module.elementwise_add_tma(a, b, total, 32, 64, i + 1)
+    message = module.tma_message_passing(16)
+    return far((out, x), (message, torch.arange(16) + 1000), *((y, a + b) for y in sums))
+
+
+@case(f"{_FOLDER}/05-wgmma.py: small_mma_kernel blocked_matmul_kernel blocked_matmul_pipelined_kernel")
+@stores_by_their_old_name()
+def gluon_05_wgmma() -> float:
+    import torch
+
+    module = tutorial("05-wgmma")
+    a, b, c, d = drawn(64, 32).half(), drawn(32, 32).half(), drawn(64, 32), torch.empty(64, 32)
+    checked = []
+    for in_registers, columns in ((False, 16), (True, 32)):
+        d = torch.empty_like(c)
+        module.small_mma(a, b, c, d, columns, in_registers, 4)
+        checked.append((d, a.double() @ b.double() + c))
+    x, y = drawn(208, 304).half() / 4, drawn(304, 144).half() / 4
+    for turned, warps in ((False, 4), (True, 8)):
+        z = torch.empty(208, 144).half()
+        module.blocked_matmul(x, y.T.contiguous() if turned else y, z, 64, 64, 64, turned, warps)
+        checked.append((z, x.double() @ y.double()))
+    z = torch.empty(208, 144).half()
+    module.blocked_matmul_pipelined(x, y, z, 64, 64, 64, 4)
+    return far(*checked, (z, x.double() @ y.double()))

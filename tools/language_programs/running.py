@@ -67,14 +67,14 @@ class Outcome:
         return asdict(self)
 
 
-def call(run: Callable[[], float]) -> tuple[float | None, str, float]:
+def call(run: Callable[..., float], **tensors: Any) -> tuple[float | None, str, float]:
     """Call a case: its distance, the error that ended it, and the seconds. The random numbers are always the same."""
     import torch
 
     torch.manual_seed(0)
     begin = time.perf_counter()
     try:
-        return run(), "", time.perf_counter() - begin
+        return run(**tensors), "", time.perf_counter() - begin
     except Exception as error:
         said = str(error).strip().splitlines() or [""]
         return None, f"{type(error).__name__}: {said[0]}"[:300], time.perf_counter() - begin
@@ -88,19 +88,22 @@ def run_case(case: Case, arch: str, bundles: Path | None = None, *, twice: bool 
         "repository": f"https://github.com/{case.project.repository}", "revision": case.project.revision,
         "licence": case.project.licence, "file": ", ".join(dict.fromkeys(x.file for x in case.kernels)),
     }  # fmt: skip
-    writer = BundleWriter(bundles, case.name, RECORDED_ON, source) if bundles else None
+    tensors = case.pointed()
+    memory = {name: x.numpy() for name, x in tensors.items()}
+    options: dict[str, Any] = {"addresses": "host", "reachable": memory} if memory else {}
+    writer = BundleWriter(bundles, case.name, RECORDED_ON, source, pointed=memory) if bundles else None
     observed = {"observe": writer.observe} if writer else {}
-    with warnings.catch_warnings(), we.emulate(chip, findings="report", **observed) as session:
+    with warnings.catch_warnings(), we.emulate(chip, findings="report", **options, **observed) as session:
         warnings.simplefilter("ignore")
-        out.distance, out.error, out.seconds = call(case.run)
+        out.distance, out.error, out.seconds = call(case.run, **tensors)
         launches = session.report.launches
         if twice and not out.error:
-            _, _, out.again = call(case.run)
+            _, _, out.again = call(case.run, **tensors)
     if twice and not out.error:
-        with warnings.catch_warnings(), we.emulate(chip, findings="report", checks=()):
+        with warnings.catch_warnings(), we.emulate(chip, findings="report", checks=(), **options):
             warnings.simplefilter("ignore")
-            call(case.run)
-            _, _, out.unchecked = call(case.run)
+            call(case.run, **tensors)
+            _, _, out.unchecked = call(case.run, **tensors)
     _note(out, launches, case)
     out.bundles = [x.name for x in writer.written] if writer else []
     return out

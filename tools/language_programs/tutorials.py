@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Cases of Triton's tutorials. A tutorial is cut before its test or benchmark; its functions get small sizes."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 from unittest import mock
@@ -19,6 +21,15 @@ case = cases_of(TUTORIALS)
 fork_case = cases_of(FORK)
 _FOLDER = "python/tutorials"
 _ENDS = ("torch.manual_seed(0)", "@triton.testing.perf_report", 'if __name__ == "__main__"')
+
+
+@contextmanager
+def gpu_of_the_fork() -> Iterator[None]:
+    """Add a method of the fork, which asks for the kind of GPU, to Triton's target."""
+    from triton.backends.compiler import GPUTarget
+
+    with mock.patch.object(GPUTarget, "is_cuda_backend", lambda target: target.backend == "cuda", create=True):
+        yield
 
 
 def tutorial(name: str, *ends: str) -> ModuleType:
@@ -100,6 +111,21 @@ def tutorial_06_fused_attention() -> float:
     return with_gradients(lambda q, k, v: attention(q, k, v, True, 0.5, False, False), theirs, q, k, v)
 
 
+@case(f"{_FOLDER}/06-fused-attention.py: _attn_fwd")
+def tutorial_06_fused_attention_with_descriptors() -> float:
+    import torch
+
+    attention = tutorial("06-fused-attention", "@triton.testing.perf_report").attention
+    q, k, v = (drawn(1, 2, 256, 64).half() / 2 for _ in range(3))
+
+    def theirs(causal: bool) -> Any:
+        scores = q.float() @ k.float().transpose(2, 3) * 0.5
+        future = torch.ones(256, 256).triu(1).bool() & causal
+        return scores.masked_fill(future, float("-inf")).softmax(-1) @ v.float()
+
+    return far(*((attention(q, k, v, x, 0.5, False, False), theirs(x)) for x in (True, False)))
+
+
 @case(f"{_FOLDER}/07-extern-functions.py: asin_kernel")
 def tutorial_07_extern_functions() -> float:
     import torch
@@ -108,6 +134,37 @@ def tutorial_07_extern_functions() -> float:
     out = torch.zeros_like(x)
     tutorial("07-extern-functions").asin_kernel[(1,)](x, out, 700, BLOCK_SIZE=1024)
     return far((out, x.double().asin()))
+
+
+_GROUPS = (128, 160, 64), (200, 128, 128)
+
+
+def groups() -> dict[str, Any]:
+    """Make the matrices of two products, of which tutorial 08 passes the addresses."""
+    import torch
+
+    made, random = {}, torch.Generator().manual_seed(0)
+    for i, (m, n, k) in enumerate(_GROUPS):
+        for name, shape in (("a", (m, k)), ("b", (n, k)), ("c", (m, n))):
+            made[f"{name}{i}"] = torch.randn(*shape, generator=random).half() / 4
+    return made
+
+
+@fork_case(f"{_FOLDER}/08-grouped-gemm.py: grouped_matmul_tma_kernel", pointed=groups)
+@gpu_of_the_fork()
+def tutorial_08_grouped_gemm_with_tensor_maps(**tensors: Any) -> float:
+    import torch
+    import triton
+
+    module = beginning_of(FORK.folder / _FOLDER / "08-grouped-gemm.py", ("group_m = ",))
+    tables = [torch.tensor([tensors[f"{x}{i}"].data_ptr() for i in range(len(_GROUPS))]) for x in "abc"]
+    sizes = torch.tensor(_GROUPS, dtype=torch.int32)
+    strides = torch.tensor([(k, k, n) for _, n, k in _GROUPS], dtype=torch.int32)
+    triton.set_allocator(lambda size, align, stream: torch.empty(size, dtype=torch.int8))
+    module.grouped_matmul_tma_kernel[(4,)](*tables, sizes, strides, len(_GROUPS), FP8=False, NUM_SM=4)
+    return far(
+        *((tensors[f"c{i}"], tensors[f"a{i}"].double() @ tensors[f"b{i}"].T.double()) for i in range(len(_GROUPS)))
+    )
 
 
 def persistent_matmul() -> ModuleType:
@@ -134,6 +191,18 @@ def tutorial_09_persistent_matmul_with_descriptors() -> float:
     return far(
         (module.matmul_tma_persistent(a, b, False), exact), (module.matmul_descriptor_persistent(a, b, False), exact)
     )
+
+
+@fork_case(f"{_FOLDER}/09-persistent-matmul.py: matmul_kernel_tma matmul_kernel_tma_persistent "
+           "matmul_kernel_descriptor_persistent")
+def tutorial_09_persistent_matmul_with_tensor_maps() -> float:
+    a, b = drawn(192, 192).half() / 4, drawn(160, 192).half() / 4
+    module = persistent_matmul()
+    exact = a.double() @ b.T.double()
+    return far(
+        (module.matmul_tma(a, b, False), exact), (module.matmul_tma_persistent(a, b, False), exact),
+        (module.matmul_descriptor_persistent(a, b, False), exact),
+    )  # fmt: skip
 
 
 @case(f"{_FOLDER}/11-programmatic-dependent-launch.py: add_kernel")

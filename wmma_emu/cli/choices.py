@@ -17,6 +17,7 @@ PTX_FORMATS = ("text", "json")
 FINDINGS = (
     "out-of-bounds", "misaligned", "uninitialised", "partly-uninitialised", "read-only", "race",
     "race-of-an-unused-value", "race-within-a-warp", "lanes-store-to-one-place", "race-of-equal-bytes", "missing-wait",
+    "mbarrier-not-initialised", "over-arrival", "transaction-bytes", "wrong-parity",
     "barrier-divergence", "barriers-at-several-instructions", "deadlock", "partial-warp", "illegal-metadata",
     "illegal-operand", "trap",
 )  # fmt: skip

@@ -83,7 +83,7 @@ class CallMachine:
             report_wrong_parities(self.state)
 
     def explain_deadlock(self) -> Diagnosis | None:
-        """Report phases that were left out in a deadlock; return the table of mbarriers and a remedy, if there are any."""
+        """Report phases left out in a deadlock; return the table of mbarriers and a remedy, if there are any."""
         if "state" not in self.__dict__ or not self.state.memory.mbarriers.records:
             return None
         report_skipped_phases(self.state)

@@ -62,7 +62,7 @@ def bytes_that_nobody_copies(t, image, out, fixed):
 
 @plant("mbarrier not initialised", 32, image_and_out())
 def stage_that_is_not_initialised(t, image, out, fixed):
-    box, bars = t.shared((2, 32), np.float32), t.mbarrier(2)
+    bars = t.mbarrier(2)
     bars[0].init(1)
     if fixed:
         bars[1].init(1)

@@ -253,7 +253,9 @@ extern "C" __global__ void initialised_in_each_round(int* out)
 {
     __shared__ u64 ready;
     for (int t = 0; t < 2; ++t) {
-        begin(&ready, 64); // <- mbarrier not initialised
+        if (threadIdx.x == 0)
+            init(&ready, 64); // <- mbarrier not initialised
+        __syncthreads();
         arrive(&ready);
         wait(&ready, 0);
         __syncthreads();

@@ -125,7 +125,7 @@ _WAITS_AND_COUNTS = [
 ]
 
 FURTHER = (
-    *rows_of_races.ROWS, *rows_of_values.ROWS, *rows_of_places.ROWS, *rows_of_idioms.ROWS, *rows_of_phases.ROWS,
+    *rows_of_phases.ROWS, *rows_of_races.ROWS, *rows_of_values.ROWS, *rows_of_places.ROWS, *rows_of_idioms.ROWS,
     *_WAITS_AND_COUNTS,
 )  # fmt: skip
 """The planted bugs that no GPU has run."""

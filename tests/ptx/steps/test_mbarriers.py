@@ -155,3 +155,13 @@ def test_illegal_operands_are_found():
 def test_an_unknown_action_is_refused():
     with pytest.raises(UnsupportedInstructionError, match=r"line 1: mbarrier.poke.*mbarrier.init"):
         stepper(1).build("mbarrier.poke.b64", "[0]")
+
+
+@pytest.mark.parametrize("counts, kinds", [([8] * 32, []), ([8] * 31 + [9], ["lanes store to one place"])])
+def test_lanes_that_initialise_one_barrier_agree_on_its_count(counts, kinds):
+    made = Stepper(SingleWave(shared_bytes=4096))
+    first = np.zeros(made.state.shape, bool)
+    first[:, 0] = True
+    made.set("r1", np.broadcast_to(np.array(counts, np.uint32), made.state.shape).copy())
+    made.do("mbarrier.init.shared::cta.b64", "[0]", "r1", active=first)
+    assert [x for x, _ in made.kinds()] == kinds

@@ -57,5 +57,5 @@ def name_threads(participants: NDArray[np.bool_], live: NDArray[np.bool_]) -> tu
         f"{lanes} of {'each of ' * (len(warps) > 1)}warp{'s' * (len(warps) > 1)} {ranges(warps)}"
         for lanes, warps in parts.items()
     ]
-    is_one = len(names) == 1 and (len(whole) == 1 or (not whole and np.count_nonzero(participants) == 1))
+    is_one = len(names) == 1 and (len(whole) == 1 or (not whole and int(np.count_nonzero(participants)) == 1))
     return " and ".join(names), is_one

@@ -67,6 +67,8 @@ class WaveExecution(ControlState):
             picked = scheduler.pick()
             if picked is None:
                 if not state.live.any():
+                    if self._late is not None and self.completed:
+                        self._late.complete_all()
                     if self.completed:
                         report_bytes_left(state)
                     report_wrong_parities(state)

@@ -89,7 +89,7 @@ class BulkGroups:
                 return (f"{by.opcode} of ", place_of(by), missing), "bulk store"
         return self._describe_product(piece)
 
-    def report_unread(self) -> None:
+    def report_in_flight(self) -> None:
         """Report copies whose threads end without having waited until the copies have read their sources."""
         shape, reporter = self._memory.threads.shape, self._memory.reporter
         for read in self._reads:

@@ -74,8 +74,7 @@ def more_bytes(
 ) -> Fault:  # fmt: skip
     """Describe a copy that delivers more bytes than its phase expects, which completes too early or never."""
     last = f"the last {bytes_text(rest)} {'has' if rest == 1 else 'have'} arrived"
-    never = "more bytes have arrived, and the phase never completes"
-    then = f"the phase completes before {last}" if completes else never
+    then = f"the phase completes before {last}" if completes else "the phase never completes, since more have arrived"
     message = (
         f"delivers {bytes_text(amount)} to the mbarrier ", location, f", but its phase {record.phase} expects only "
         f"{bytes_text(record.expected_bytes)}", *_expected_at(record),

@@ -107,7 +107,7 @@ class WordLayout(NamedTuple):
 LAYOUTS = (
     # Two words of a program, as machine code uses them: the upper one counts up to 2^31, and a state repeats it.
     WordLayout("sm_80", Field(32, 31, -1), Field(0, 30, -1), None, lambda bits: bits >> 32 << 32 | bits >> 32, 31),
-    # Bits 0 and 42 are zero. Of a state, the chip returns the upper 32 bits; the lower ones are left over from the
+    # Bits 0 and 42 are zero. The chip returns the upper 32 bits of a state; the lower ones are left over from the
     # instructions before, often zero.
     WordLayout(
         "sm_90", Field(43, COUNT_BITS, -1), Field(1, COUNT_BITS, -1), Field(21, 21, -1, is_signed=True),

@@ -19,7 +19,7 @@ from wmma_emu.ptx.memory.mbarrier_words import LARGEST_COUNT, Word, WordLayout, 
 from wmma_emu.ptx.memory.parity_suspects import ParitySuspects
 from wmma_emu.ptx.memory.races.wave import Moment
 from wmma_emu.ptx.program.program import PtxInstruction
-from wmma_emu.ptx.threads import Active
+from wmma_emu.ptx.threads import Active, Array
 
 _BYTES = 8
 
@@ -118,6 +118,12 @@ class Mbarriers:
     def put(self, position: int, word: Word) -> None:
         """Write an mbarrier's bits."""
         self._words[position >> 3] = self._written[position >> 3] = self.layout.bits(word)
+
+    def first_words(self, counts: Array) -> Array:
+        """Return the bits of mbarriers in their first phase, which needs ``counts`` arrivals."""
+        numbers, places = np.unique(counts & np.uint32(LARGEST_COUNT), return_inverse=True)
+        words = [self.layout.bits(Word(x, x, 0, 0)) for x in numbers.tolist()]
+        return np.array(words, np.uint64)[places].reshape(counts.shape)
 
     def location(self, position: int) -> MemoryLocation:
         """Return the location of an mbarrier, for messages."""

@@ -25,7 +25,7 @@ class WaveMemory(LoadsAndStores):
     def finish(self) -> None:
         """Check what is still in flight when all threads of the wave have exited."""
         if "bulk_groups" in self.__dict__:
-            self.bulk_groups.report_unread()
+            self.bulk_groups.report_in_flight()
 
     @cached_property
     def bulk_groups(self) -> BulkGroups:

@@ -79,8 +79,12 @@ def barrier_accesses(
     *,
     write: bool,
     exists: bool = True,
+    words: Array | None = None,
 ) -> BarrierAccesses:
-    """Return the barriers that active threads access; threads without a valid barrier are reported and left out."""
+    """Return the barriers that active threads access; threads without a valid barrier are reported and left out.
+
+    ``words`` are the 64 bits that each thread writes, if it is known: equal ones of the lanes of a warp do not race.
+    """
     memory, shape = state.memory, state.shape
     state.require_defined(instruction, address, active, "the address")
     active = state.threads.exists if active is None else active
@@ -97,7 +101,7 @@ def barrier_accesses(
         mask = np.zeros(shape, np.bool_)
     positions = np.broadcast_to(reached.where.positions, shape)[mask]
     if space == "shared" and write:
-        memory.note_store(reached, positions, active, None)
+        memory.note_store(reached, positions, active, None, None if words is None else words[None])
     elif space == "shared" and memory.races is not None:
         strong = reached.access._replace(strength=BLOCK)  # a bulk copy does not load its barrier as a value
         memory.races.read(reached._replace(access=strong), active)

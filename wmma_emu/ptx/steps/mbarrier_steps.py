@@ -38,7 +38,8 @@ def _init(instruction: PtxInstruction) -> Step:
     def step(state: State, active: Active) -> None:
         state.require_defined(instruction, count, active, "the number of arrivals")
         counts, barriers = state.read(count, "u32"), state.memory.mbarriers
-        accesses = barrier_accesses(state, instruction, address, active, write=True, exists=False)
+        words = barriers.first_words(np.broadcast_to(counts, state.shape))
+        accesses = barrier_accesses(state, instruction, address, active, write=True, exists=False, words=words)
         numbers = accesses.of(counts, state.shape).astype(np.int64)
         wrong = (numbers == 0) | (numbers > LARGEST_COUNT)
         note(

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The other side of a race: the last accesses of each instruction, and the bytes that they used."""
 
+from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -27,10 +29,24 @@ class Side(NamedTuple):
     size: int = 0
 
 
-class _Remembered(NamedTuple):
+@dataclass
+class _Remembered:
     access: Access
     blocks: NDArray[np.int64]
     origin: NDArray[np.int64] | None
+
+    @cached_property
+    def positions(self) -> NDArray[np.int64]:
+        """The positions of the bytes, of threads that are masked out too."""
+        if self.access.positions.size:
+            return self.access.positions
+        addresses: NDArray[np.int64] = self.access.addresses.view(np.int64)
+        return addresses if self.origin is None else addresses + self.origin
+
+    @cached_property
+    def extent(self) -> tuple[int, int]:
+        """The range of these bytes."""
+        return int(self.positions.min()), int(self.positions.max()) + self.access.size
 
 
 class Sides:
@@ -62,8 +78,9 @@ class Sides:
     def find(self, position: int, size: int, thread: tuple[int, int, int], write: bool) -> Side | None:
         """Find the access of a thread, (block of the grid, warp, lane), to some bytes."""
         candidates = [x for (_, kind), kept in self._recent.items() if kind == write for x in kept]
+        near = [x for x in candidates if x.extent[0] < position + size and x.extent[1] > position]
         for exact in (True, False):
-            for known in reversed(candidates):
+            for known in reversed(near):
                 at = _position(known, position, size, thread, exact)
                 if at is not None:
                     return Side(known.access.instruction, at, known.access.size)
@@ -82,10 +99,7 @@ def _bytes_of(known: _Remembered) -> int:
 def _position(known: _Remembered, position: int, size: int, thread: tuple[int, int, int], exact: bool) -> int | None:
     """Return where the access of a thread, or, if not ``exact``, of any thread, uses some bytes."""
     access, (block, warp, lane) = known.access, thread
-    at: Array = access.positions
-    if not at.size:
-        at = access.addresses.view(np.int64)
-        at = at if known.origin is None else at + known.origin
+    at = known.positions
     hit = (at < position + size) & (at + access.size > position)
     if access.mask is not None:
         hit = hit & access.mask
