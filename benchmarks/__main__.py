@@ -18,7 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchmarks import checks, first_launch, kernels, memory, ptx, speed, startup, workers
+from benchmarks import checks, copies, first_launch, kernels, memory, ptx, speed, startup, workers
 from benchmarks.machine import installed, machine
 from benchmarks.page import filled
 from benchmarks.tables import TABLES, machine_line
@@ -52,6 +52,7 @@ PARTS: dict[str, Callable[[bool], list[dict[str, Any]]]] = {
     "ptx": ptx.measure,
     "first_launch": lambda quick: first_launch.measure(*((1, first_launch.QUICK) if quick else (3, first_launch.FULL))),
     "checks": checks.measure,
+    "copies": lambda quick: copies.measure(128 if quick else 512, 1 if quick else 9),
     "workers": _workers,
     "memory": lambda quick: memory.measure(memory.QUICK if quick else memory.SHAPES, speed.engines()),
 }

@@ -144,6 +144,18 @@ def _checks(results: Results) -> Table:
     return Table("What the checks of a launch cost", columns, rows)
 
 
+def _copies(results: Results) -> Table:
+    rows = [
+        (
+            str(x["size"]), f"{x['maps'] * 1e3:,.3g} ms", f"{x['pointers'] * 1e3:,.3g} ms", f"{x['ratio']:.2f}",
+            f"{x['least']:.2f} to {x['most']:.2f}", _when(x),
+        )
+        for x in results.get("copies", [])
+    ]  # fmt: skip
+    columns = ("size", "tensor maps", "`cp.async`", "median of ratios", "least to most", "measured")
+    return Table("A product in f16 with tensor maps, and with cp.async (Triton, sm_90)", columns, rows)
+
+
 def _when(record: dict[str, Any]) -> str:
     """Return the date of a measurement, and the load of the machine."""
     return record["date"] if record["load"] is None else f"{record['date']}, load {record['load']:.1f}"
@@ -205,6 +217,7 @@ TABLES: dict[str, Callable[[Results], Table]] = {
     "ptx": _ptx,
     "first_launch": _first_launch,
     "checks": _checks,
+    "copies": _copies,
     "gpu": _gpu,
 }  # fmt: skip
 """The tables by their names in the comments of a page."""

@@ -134,7 +134,7 @@ def emulated(launch: dict[str, Any], arrays: dict[str, Array], module: Module) -
 
 
 def _copied(array: Array) -> Array:
-    """Return a copy whose address is a multiple of 256, as that of an allocation is."""
+    """Return a copy whose address is a multiple of 256, like the address of an allocation."""
     memory = np.zeros(array.nbytes + _ALIGNMENT, np.uint8)
     start = -memory.ctypes.data % _ALIGNMENT
     copy: Array = memory[start : start + array.nbytes].view(array.dtype).reshape(array.shape)

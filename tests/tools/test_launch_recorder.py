@@ -89,7 +89,7 @@ LIST = """.version 8.0
 """
 
 
-def test_addresses_in_arrays_are_those_of_the_gpu_before_and_after(tmp_path):
+def test_arrays_hold_addresses_of_the_gpu_before_and_after_a_launch(tmp_path):
     raw = tmp_path / "raw" / "0000"
     write_raw(raw)
     first = np.fromfile(raw / "0.before", np.uint64)
@@ -132,7 +132,7 @@ def test_arrays_that_were_not_the_same_twice_are_named(packed):
 
 
 def test_a_kernel_that_no_text_has_is_an_error(packed):
-    with pytest.raises(OSError, match="no PTX text has the kernel another; the texts have 2 others"):
+    with pytest.raises(OSError, match="no PTX file has the kernel another; the files have 2 others"):
         packed(kernel="another")
 
 
@@ -222,7 +222,7 @@ def test_the_recorder_records_the_first_launch_of_a_program_twice_and_leaves_its
     raw = tmp_path / "raw"
     environment = {"LD_PRELOAD": str(recorder), "LAUNCH_RECORDER_OUT": str(raw), "PATH": "/usr/bin:/bin"}
     done = subprocess.run([program], env=environment, capture_output=True, text=True, check=True)
-    assert done.stdout == f"{31 * 9}\n", "the program goes on as if each launch was done once"
+    assert done.stdout == f"{31 * 9}\n", "the program continues as if each launch was done once"
     assert [x.name for x in Path(raw).iterdir()] == ["0000"], "a kernel is recorded once"
     said = json.loads((raw / "0000" / "launch.json").read_text())
     assert (said["grid"], said["block"], said["cluster"]) == ([2, 1, 1], [32, 1, 1], [2, 1, 1])

@@ -2,14 +2,14 @@
 """Record public C++ programs for Hopper on a GPU, and compare the emulator with what the chip did.
 
     python -m tools.hopper_programs build OUT --work WORK --cutlass DIR --googletest DIR [--headers DIR] [--only TEXT]
-    OUT/record.sh RECORDED                                      # on the machine with the GPU: OUT is all that it needs
+    OUT/record.sh RECORDED                                      # on the machine with the GPU: it needs only OUT
     python -m tools.hopper_programs unpack RECORDED BUNDLES --work WORK
     python -m tools.hopper_programs compare BUNDLES [--asynchrony late] [--only TEXT]
 
 The programs are CuTe's tutorials, CUTLASS's examples and its unit tests, as `programs.py` lists them, with small
 problems; clusters become clusters of one block. `build` compiles them with nvcc and puts binaries, the recorder of
 `tools.launch_recorder` and the CUDA runtime into OUT; WORK keeps the PTX. `unpack` makes bundles; `compare` runs the
-emulator on them and prints a table. Nothing of the checkouts is part of this project.
+emulator on them and prints a table. The checkouts are not part of this project.
 """
 
 import argparse

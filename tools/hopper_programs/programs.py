@@ -10,7 +10,7 @@ REPOSITORIES = {"cutlass": "NVIDIA/cutlass", "googletest": "google/googletest"}
 
 
 class Edit(NamedTuple):
-    """A text that is replaced everywhere in a file."""
+    """A string that is replaced everywhere in a file."""
 
     old: str
     new: str

@@ -19,7 +19,7 @@ _COLUMNS = ("program", "launches", "equal", "differ", "refused", "findings", "in
 
 
 class Outcome(NamedTuple):
-    """What a launch came to: ``equal``, ``differs``, ``refused`` or ``not recorded``, and what the emulator said."""
+    """The result of a launch: ``equal``, ``differs``, ``refused`` or ``not recorded``, and the emulator's report."""
 
     verdict: str
     text: str

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""Record the launches of CUDA programs that nobody changed, and make bundles of them.
+"""Record the launches of unmodified CUDA programs, and make bundles of them.
 
     python -m tools.launch_recorder build LIBRARY                       # where the toolkit is: liblaunch_recorder.so
     LAUNCH_RECORDER_OUT=RAW/NAME LD_PRELOAD=LIBRARY ./PROGRAM ...       # where the GPU is; nothing else is needed
     python -m tools.launch_recorder pack RAW/NAME BUNDLES/NAME OUT --ptx PROGRAM.ptx [--source '{"repository": ...}']
     python -m tools.launch_bundles compare BUNDLES OUT                  # anywhere: the emulator against the recording
 
-The library stands between a program and the CUDA runtime or the driver: it remembers allocations, and before each
+The program calls the library instead of the CUDA runtime and the driver. It remembers allocations, and before each
 launch it copies all of them and the ``__device__`` and ``__constant__`` variables of the module, launches, waits, and
-copies them again; then it restores them and launches once more, so that results that are not the same twice are
+copies them again; then it restores them and launches again, so that results that are not the same twice are
 known. `launch_recorder.cpp` lists the environment variables, which limit what is recorded: names of kernels, launches,
 sizes of allocations. An 8-byte word of a parameter that holds an address in an allocation is a pointer, in a
 structure too, and in a tensor map, whose first 8 bytes are its address.
@@ -19,8 +19,8 @@ Compile the program with a shared runtime, and keep the PTX from which its machi
 
 ``cudaLaunchKernel``, ``<<<>>>``, ``cudaLaunchKernelExC``, ``cuLaunchKernel`` and ``cuLaunchKernelEx`` are recorded,
 whether linked or found with ``cudaGetDriverEntryPointByVersion``; graphs and launches during capture are not. Several
-PTX texts may be given: a bundle gets the one that has its kernel, without the other kernels of it. BUNDLES/NAME
-becomes the first part of the names of recordings, so that OUT may serve several programs.
+PTX files may be given: a bundle gets the one that has its kernel, without the other kernels of it. BUNDLES/NAME
+becomes the first part of the names of recordings, so that several programs can share OUT.
 """
 
 import argparse
@@ -38,7 +38,7 @@ def main(argv: list[str] | None = None) -> int:
     build = actions.add_parser("build", help="compile the library")
     build.add_argument("library", type=Path)
     build.add_argument("--nvcc", default="nvcc", help="the compiler whose toolkit is used (default: %(default)s)")
-    make = actions.add_parser("pack", help="make bundles and recordings of what the library wrote")
+    make = actions.add_parser("pack", help="make bundles and recordings of the library's folders")
     make.add_argument("raw", type=Path, help="a folder that the library wrote")
     make.add_argument("bundles", type=Path, help="where bundles are written: a folder of this program")
     make.add_argument("out", type=Path, help="where recordings are written")

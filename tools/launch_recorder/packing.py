@@ -31,7 +31,7 @@ class Region(NamedTuple):
 
 
 class TextOfKernels:
-    """The PTX texts of a program, by the names of the kernels in them."""
+    """The PTX of a program, by the names of its kernels."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         self._text = {name: text for text in texts for name in kernels_in(text)}
@@ -42,10 +42,10 @@ class TextOfKernels:
         Raises
         ------
         OSError
-            If no text has it: the program was compiled from something else.
+            If no file has it: the program was compiled from something else.
         """
         if kernel not in self._text:
-            raise OSError(f"no PTX text has the kernel {kernel}; the texts have {len(self._text)} others")
+            raise OSError(f"no PTX file has the kernel {kernel}; the files have {len(self._text)} others")
         return only_kernel(self._text[kernel], kernel)
 
 
@@ -55,7 +55,7 @@ def launches_in(raw: Path) -> list[Path]:
 
 
 def pack(launch: Path, bundle: Path, recording: Path, text: str, arch: str, source: dict[str, Any]) -> None:
-    """Write the bundle of a launch, and what the GPU made of its arrays.
+    """Write the bundle of a launch, and its arrays as the GPU left them.
 
     Parameters
     ----------
