@@ -42,6 +42,7 @@ def product(t, A, B, D, steps, bug=""):
             wmma.load_matrix_sync(a, a_tiles[stage][i:, k:])
             wmma.load_matrix_sync(b, b_tiles[stage][k:, j:])
             wmma.mma_sync(c, a, b, c)
+        t.fence_proxy_async()  # before the next copy overwrites what was read
         empty[stage].arrive()
     wmma.store_matrix_sync(d_tile[i:, j:], c, TILE, wmma.mem_row_major)
     t.fence_proxy_async()

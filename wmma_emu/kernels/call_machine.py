@@ -78,11 +78,12 @@ class CallMachine:
             memory = self.state.memory
             memory.bulk_groups.finish()
             memory.mbarriers.complete_late(np.ones(self.state.shape[0], np.bool_), awaited_only=False)
+            memory.finish()
             report_bytes_left(self.state)
             report_wrong_parities(self.state)
 
     def explain_deadlock(self) -> Diagnosis | None:
-        """Report phases that were left out in a deadlock; return the table of mbarriers, if there are any."""
+        """Report phases left out in a deadlock; return the table of mbarriers and a remedy, if there are any."""
         if "state" not in self.__dict__ or not self.state.memory.mbarriers.records:
             return None
         report_skipped_phases(self.state)

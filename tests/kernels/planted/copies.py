@@ -62,7 +62,6 @@ def bytes_that_nobody_copies(t, image, out, fixed):
 
 @plant("mbarrier not initialised", 32, image_and_out())
 def stage_that_is_not_initialised(t, image, out, fixed):
-    t.shared((2, 32), np.float32)
     bars = t.mbarrier(2)
     bars[0].init(1)
     if fixed:
@@ -119,6 +118,58 @@ def source_of_a_copy_without_a_group(t, x, out, fixed):
         t.commit_group()
     t.wait_group(0, read=True)
     s[t.lane] = 0.0  # <- missing wait
+
+
+@plant("missing proxy fence", 64, image_and_out())
+def stores_that_a_copy_does_not_see(t, image, out, fixed):
+    box = t.shared((2, 32), np.float32)
+    box[t.warp_id, t.lane] = out[t.warp_id, t.lane]  # <- missing proxy fence
+    if fixed:
+        t.fence_proxy_async()
+    yield t.syncthreads()
+    if t.warp_id == 0:
+        t.store_tensor(image, (0, 0), box)  # <- missing proxy fence
+        t.commit_group()
+        t.wait_group(0, read=True)
+
+
+@plant("missing proxy fence", 64, image_and_out())
+def fence_of_the_warp_that_did_not_write(t, image, out, fixed):
+    box = t.shared((2, 32), np.float32)
+    if t.warp_id == 1:
+        box[0, t.lane] = out[0, t.lane]  # <- missing proxy fence
+        box[1, t.lane] = out[1, t.lane]  # <- missing proxy fence
+    if t.warp_id == (1 if fixed else 0):
+        t.fence_proxy_async()
+    yield t.syncthreads()
+    if t.warp_id == 0:
+        t.reduce_tensor("add", image, (0, 0), box)  # <- missing proxy fence
+        t.commit_group()
+        t.wait_group(0, read=True)
+
+
+@plant("omitted proxy fence", 32, image_and_out(), severity="note")
+def copy_over_what_was_read(t, image, out, fixed):
+    box, bar = t.shared((2, 32), np.float32), t.mbarrier()
+    bar.init(1)
+    for i in range(2):
+        bar.arrive_expect_tx(256)
+        t.load_tensor(box, image, (2 * i, 0), bar)  # <- omitted proxy fence
+        yield bar.wait(i)
+        out[0, t.lane] = box[1, t.lane]  # <- omitted proxy fence
+        if fixed:
+            t.fence_proxy_async()
+
+
+@plant("copy in flight at the end", 32, image_and_out(), severity="note")
+def end_without_a_wait(t, image, out, fixed):
+    box = t.shared((2, 32), np.float32)
+    box[:] = 1.0
+    t.fence_proxy_async()
+    t.store_tensor(image, (0, 0), box)  # <- copy in flight at the end
+    t.commit_group()
+    if fixed:
+        t.wait_group(0, read=True)
 
 
 @plant("race", 64, image_and_out())
