@@ -6,7 +6,7 @@
     python -m tools.hopper_libraries unpack RECORDED BUNDLES --work WORK
     python -m tools.hopper_libraries compare BUNDLES [--asynchrony late] [--only TEXT]
 
-`libraries.py` lists the kernels, of FlashAttention-3, DeepGEMM, ThunderKittens and TileLang, with clusters of one block.
+`libraries.py` lists the kernels of FlashAttention-3, DeepGEMM, ThunderKittens and TileLang, with clusters of one block.
 Host programs of this project include the library's headers, fill the inputs with fixed pseudo-random values and
 launch; no file of the checkouts is part of this project. The folder of TileLang is its installed package,
 ENV/lib/python3.11/site-packages/tilelang; it generates its kernel.
