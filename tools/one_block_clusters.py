@@ -55,7 +55,7 @@ class ClusterKernel(NamedTuple):
 
 def _by_one(copy: str) -> ClusterKernel:
     expect = "@!%p1 bra W; mbarrier.arrive.expect_tx.release.cta.shared::cta.b64 %rd5, [%r3], 128; "
-    return ClusterKernel(_BEGIN.format(count=1) + expect + copy + _WAIT)
+    return ClusterKernel(_BEGIN.format(count=1) + expect + copy + _WAIT, ".reqnctapercluster 1")
 
 
 def _by_each(write: str, size: int = 4) -> ClusterKernel:

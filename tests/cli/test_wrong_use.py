@@ -154,8 +154,8 @@ WRONG = [
      "nearest even, as in f16, bf16"),
     (["ptx", "run", "none.cu"], "none.cu: No such file or directory"),
     (["ptx", "run", "kernel.ptx"], "ptx run needs --grid: blocks of the grid; --block: threads of a block"),
-    (["ptx", "kernel.pxt"], "ptx has no action 'kernel.pxt'; its actions are explain, run, and the name of a file "
-     "ends in .ptx or .cu"),
+    (["ptx", "kernel.pxt"], "ptx has no action 'kernel.pxt'; its actions are explain, run, tensor-map, and the name of "
+     "a file ends in .ptx or .cu"),
     ([*RUN, "--arg", "none.npy"], "--arg 'none.npy': there is no such file; --arg none.npy=zeros:f32:1024 passes "
      "1024 zeros, and writes them to the file after the launch"),
     ([*RUN, "--checks", "race"], "--checks 'race' is not a check; did you mean 'races'? The checks are memory, "
@@ -163,8 +163,9 @@ WRONG = [
     ([*RUN, "--silence", "rase at 3: x"], "--silence 'rase at 3: x': 'rase' is not a kind of finding; did you mean "
      "'race'? Kinds are out of bounds, misaligned, uninitialised, partly uninitialised, read-only, race, race of an "
      "unused value, race within a warp, lanes store to one place, race of equal bytes, missing wait, mbarrier "
-     "not initialised, over-arrival, transaction bytes, wrong parity, barrier "
-     "divergence, barriers at several instructions, partial warp, illegal metadata, illegal operand"),
+     "not initialised, over-arrival, transaction bytes, wrong parity, missing proxy fence, omitted proxy fence, stale "
+     "tensor map, copy by several lanes, copy in flight at the end, barrier divergence, barriers at several "
+     "instructions, partial warp, illegal metadata, illegal operand"),
     (["gemm", "a.npy", "b.npy", "h100"], "gemm takes no further argument 'h100'; did you mean --arch h100?"),
     (["gemm", "a.npy", "b.npy", "c.npy"], "gemm takes no further argument 'c.npy'; did you mean --c c.npy?"),
     (["list", "--typ", "f16"], "list has no option '--typ'; it has --help, --type, --shape, --arch, --family, "

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
-from tools.hopper_libraries.libraries import LIBRARIES, PROGRAMS, Program
+from tools.hopper_libraries.libraries import LIBRARIES, PROGRAMS, LibraryProgram
 from tools.hopper_programs.building import build_each, compiled, prepare
 from tools.launch_recorder.building import toolkit
 
@@ -17,13 +17,13 @@ _ARCH = "arch=compute_90a,code=[sm_90a,compute_90a]"
 _GENERATED = "tile_lang_kernel.cu"
 
 
-def ptx_of(work: Path, program: Program) -> Path:
+def ptx_of(work: Path, program: LibraryProgram) -> Path:
     """Return the PTX from which the machine code of a program was made."""
     return work / program.name / f"{program.file}.ptx"
 
 
 def build_all(
-    programs: tuple[Program, ...], checkouts: Mapping[str, Path], work: Path, out: Path, nvcc: str
+    programs: tuple[LibraryProgram, ...], checkouts: Mapping[str, Path], work: Path, out: Path, nvcc: str
 ) -> int:  # fmt: skip
     """Compile programs one after another, and put what the GPU's machine needs into ``out``.
 
@@ -42,7 +42,7 @@ def build_all(
     return failures
 
 
-def _build(program: Program, checkouts: Mapping[str, Path], work: Path, out: Path, nvcc: str) -> None:
+def _build(program: LibraryProgram, checkouts: Mapping[str, Path], work: Path, out: Path, nvcc: str) -> None:
     needed = [program.library, *(["cutlass"] if program.with_cutlass else [])]
     if missing := [x for x in needed if x not in checkouts]:
         raise OSError(f"needs --checkout {missing[0]}=FOLDER, of {LIBRARIES[missing[0]].repository}")

@@ -4,7 +4,7 @@
 from itertools import product
 from typing import NamedTuple
 
-__all__ = ["LIBRARIES", "PROGRAMS", "Library", "Program"]
+__all__ = ["LIBRARIES", "PROGRAMS", "Library", "LibraryProgram"]
 
 
 class Library(NamedTuple):
@@ -28,7 +28,7 @@ LIBRARIES = {
 """A checkout of TileLang is the folder of its installed package, which has generated the kernel, too."""
 
 
-class Program(NamedTuple):
+class LibraryProgram(NamedTuple):
     """A host program.
 
     Parameters
@@ -58,21 +58,21 @@ class Program(NamedTuple):
 _ELEMENTS = {"f16": "half_t", "bf16": "bfloat16_t"}
 
 
-def _attention(element: str, size: int, causal: bool) -> Program:
+def _attention(element: str, size: int, causal: bool) -> LibraryProgram:
     chosen = (f"-DELEMENT={_ELEMENTS[element]}", f"-DHEAD_DIM={size}", f"-DCAUSAL={str(causal).lower()}")
     name = f"flash_attention_3_{element}_{size}{'_causal' if causal else ''}"
     flags = ("-std=c++17", "-O3", "--use_fast_math", *chosen)
-    return Program(name, "flash_attention_3", "flash-attention", flags, with_cutlass=True)
+    return LibraryProgram(name, "flash_attention_3", "flash-attention", flags, with_cutlass=True)
 
 
 PROGRAMS = (
-    Program("deep_gemm_bf16", "deep_gemm_bf16", "deep-gemm", ("-std=c++20", "-O3"), with_cutlass=True),
-    Program("deep_gemm_fp8", "deep_gemm_fp8", "deep-gemm", ("-std=c++20", "-O3"), with_cutlass=True),
-    Program(
+    LibraryProgram("deep_gemm_bf16", "deep_gemm_bf16", "deep-gemm", ("-std=c++20", "-O3"), with_cutlass=True),
+    LibraryProgram("deep_gemm_fp8", "deep_gemm_fp8", "deep-gemm", ("-std=c++20", "-O3"), with_cutlass=True),
+    LibraryProgram(
         "thunder_kittens_bf16", "thunder_kittens", "thunder-kittens",
         ("-std=c++20", "-O3", "--use_fast_math", "-DKITTENS_HOPPER"), only="lcf",
     ),
-    Program("tile_lang_f16", "tile_lang", "tile-lang", ("-std=c++17", "-O3")),
+    LibraryProgram("tile_lang_f16", "tile_lang", "tile-lang", ("-std=c++17", "-O3")),
     *(_attention(*x) for x in product(_ELEMENTS, (64, 128), (False, True))),
 )  # fmt: skip
 """In the order in which they are built; what takes longest comes last."""

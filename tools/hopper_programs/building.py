@@ -21,6 +21,7 @@ _RECORD = Path(__file__).with_name("record.sh")
 _SECONDS = 600
 _STOPPED = 124
 _ARCH = "arch=compute_90a,code=sm_90a"
+_TEST = re.compile(r"^TEST\(\w+, (\w+)\)\n.*?^}\n", re.MULTILINE | re.DOTALL)
 _DRIVER_NAME = re.compile(r"CUDAAPI\s+(cu[A-Z]\w+)\s*\(|#define\s+cu\w+\s+(cu[A-Z]\w+)")
 
 
@@ -128,6 +129,16 @@ def _edited(text: str, program: Program) -> str:
         if edit.old not in text:
             raise OSError(f"{program.file} does not hold {edit.old!r}: another revision?")
         text = text.replace(edit.old, edit.new)
+    return _with_one_test(text, program) if program.test else text
+
+
+def _with_one_test(text: str, program: Program) -> str:
+    """Return a file of unit tests without the others."""
+    found = {x[1]: x[0] for x in _TEST.finditer(text)}
+    if program.test not in found:
+        raise OSError(f"{program.file} has no test {program.test}: another revision?")
+    for name, test in found.items():
+        text = text if name == program.test else text.replace(test, "")
     return text
 
 

@@ -35,6 +35,8 @@ class Program(NamedTuple):
         How often one kernel is recorded.
     is_test : bool
         It is a unit test, which needs GoogleTest.
+    test : str
+        Of a file with unit tests, the only one that is compiled; all if empty.
     """
 
     name: str
@@ -44,6 +46,7 @@ class Program(NamedTuple):
     only: str = "device_kernel"
     each: int = 1
     is_test: bool = False
+    test: str = ""
 
 
 _CLUSTER_OF_TWO = Edit("ClusterShape        = Shape<_1,_2,_1>", "ClusterShape        = Shape<_1,_1,_1>")
@@ -58,9 +61,27 @@ def _unit_test(name: str, edits: tuple[Edit, ...] = ()) -> Program:
     return Program(f"test_{name}", f"test/unit/cute/hopper/{name}.cu", edits=edits, only="", each=4, is_test=True)
 
 
-def _without(*calls: str) -> tuple[Edit, ...]:
-    """Leave out calls of a template for some types: the others show the same, and compiling all takes long."""
-    return tuple(Edit(x, f"// {x}") for x in calls)
+def _tests_of(name: str, tests: tuple[str, ...]) -> tuple[Program, ...]:
+    """Return a program for each unit test of a file, for one type where it has four: compiling all takes long."""
+    calls = ("", "_swizzle_atom_mn", "_swizzle_atom_k", "_swizzle_tile_mn", "_swizzle_tile_k")
+    types = {True: ("half_t,",), False: ("half_t,", " float,", "double,")}
+    left_out = [f"test_{name}<{x}>(gmem_layout, smem_layout)" for x in ("half_t", " float", "double")]
+    left_out += [f"  test_{name}{x}<{kind}" for x in calls[1:] for kind in types["tile" in x]]
+    edits = tuple(Edit(x, f"// {x}") for x in left_out)
+    return tuple(
+        _unit_test(name, edits)._replace(name=f"test_{name}_{i}", test=test) for i, test in enumerate(tests)
+    )
+
+
+_LOADS = (
+    "Tma_Load_1D", "Tma_Load_32x32_Col", "Tma_Load_32x32_Row", "Tma_Load_Swizzle_Atoms", "Tma_Load_Swizzle_Tiles",
+    "Tma_Load_Tensor", "Tma_Load_Tensor_Multimode", "Tma_Load_Coalesce", "Tma_Load_InternalType",
+)  # fmt: skip
+_STORES = (
+    "Tma_Load_1D", "Tma_Store_32x32_Col", "Tma_Store_32x32_Row", "Tma_Store_Swizzle_Atoms", "Tma_Store_Swizzle_Tiles",
+    "Tma_Store_Tensor", "Tma_Store_Tensor_Multimode",
+)  # fmt: skip
+"""The names of the unit tests, in the order of their files."""
 
 
 PROGRAMS = (
@@ -121,7 +142,7 @@ PROGRAMS = (
         "49_collective_builder", "49_hopper_gemm_with_collective_builder", "--m=256 --n=256 --k=128",
         (Edit("Shape<_128,_128,_64>, Shape<_2,_1,_1>", "Shape<_128,_128,_64>, Shape<_1,_1,_1>"),),
     ),
-    _unit_test("tma_load", _without("test_tma_load<half_t>(", "test_tma_load< float>(", "test_tma_load<double>(")),
-    _unit_test("tma_store", _without("test_tma_store<half_t>(", "test_tma_store< float>(", "test_tma_store<double>(")),
+    *_tests_of("tma_load", _LOADS),
+    *_tests_of("tma_store", _STORES),
 )  # fmt: skip
 """In the order in which they are built; what takes longest comes last."""

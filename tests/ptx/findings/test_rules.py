@@ -25,7 +25,7 @@ from wmma_emu.ptx.findings import pages as pages_of_findings
 TILE = MemoryLocation("shared", 0xFC, 4, "tile", 252)
 
 
-class Program:
+class AnyProgram:
     """A program whose statements are named after their lines."""
 
     def text(self, line):
@@ -43,7 +43,7 @@ class At:
 
 def sightings(*seen, **options):
     """Record kinds at lines."""
-    found = Sightings(Program(), **options)
+    found = Sightings(AnyProgram(), **options)
     for kind, line in seen:
         found.add(kind, At(line), "a message")
     return found

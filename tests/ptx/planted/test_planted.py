@@ -8,9 +8,9 @@ from functools import cache
 import pytest
 
 import wmma_emu as we
+from tests.ptx.memory.proxies.rows import ROWS
 from tests.ptx.planted.mistakes import MISTAKES
 from tests.ptx.planted.table import FILES, PLANTED
-from tests.ptx.proxies.rows import ROWS
 from wmma_emu.errors import BackendUnavailableError
 from wmma_emu.ptx.findings import KINDS
 

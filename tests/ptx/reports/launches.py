@@ -6,8 +6,8 @@ from functools import cache
 import numpy as np
 
 import wmma_emu as we
+from tests.ptx.memory.proxies.rows import ROWS as OF_PROXIES
 from tests.ptx.planted.table import PLANTED
-from tests.ptx.proxies.rows import ROWS as OF_PROXIES
 
 REVERSED = PLANTED["reversed"]
 

@@ -22,6 +22,9 @@ from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.collectives import note
 
 _BLOCKS = 2
+_REFUSED = ("illegal operand", "misaligned", "out of bounds")
+"""The kinds of findings about copies that are left out, or moved other bytes."""
+
 
 
 def mbarrier_table(state: State) -> Table:
@@ -67,7 +70,9 @@ def report_skipped_phases(state: State) -> None:
 
 
 def report_bytes_left(state: State) -> None:
-    """Report the phases whose bytes are not balanced when all threads have exited."""
+    """Report the phases whose bytes are not balanced when all threads have exited, unless a copy was refused."""
+    if any(x.kind in _REFUSED for x in state.findings):
+        return
     barriers, stride = state.memory.mbarriers, state.memory.shared.stride
     for position, record in barriers.records.items() if state.findings.are_sought(BYTES) else ():
         awaited = barriers.word(position).bytes

@@ -4,8 +4,8 @@
 import numpy as np
 import pytest
 
-from tests.ptx.proxies.kernels import COMMIT, FENCE, SET_UP, WAIT_SENT, Kernel, expect, load, store, wait
-from tests.ptx.proxies.rows import BUFFERS, LOADED, MAPS, PHASES, PROXY, READ
+from tests.ptx.memory.proxies.kernels import COMMIT, FENCE, SET_UP, WAIT_SENT, Misuse, expect, load, store, wait
+from tests.ptx.memory.proxies.rows import BUFFERS, LOADED, MAPS, PHASES, PROXY, READ
 from wmma_emu.ptx.causality import CausalityOrder
 from wmma_emu.ptx.memory.proxies.asynchronous import UsedProxies, fenced_spaces, is_asynchronous
 from wmma_emu.ptx.memory.proxies.fences import ProxyFences
@@ -78,7 +78,7 @@ def test_a_fence_of_the_other_thread_counts_if_it_knew_the_access(order):
 
 def test_a_race_is_reported_instead_of_a_missing_fence():
     body = f"st.shared.u32 [%r13], %t; {FENCE} bar.sync 0;\nsetp.eq.u32 %p, %t, 64; @%p st.shared.u32 [%r14], %t;\n"
-    kernel = Kernel("", f"{body}{store('%out', 'a', 512)} {COMMIT} {WAIT_SENT}")
+    kernel = Misuse("", f"{body}{store('%out', 'a', 512)} {COMMIT} {WAIT_SENT}")
     assert kinds(kernel) == ["race"]
 
 
@@ -91,25 +91,25 @@ def test_each_block_is_checked_separately(rows):
 
 
 def test_a_store_after_a_fence_needs_another_fence():
-    kernel = Kernel("", f"""st.shared.u32 [%r13], %t; {FENCE} st.shared.u32 [%r13], %lane; bar.sync 0;
+    kernel = Misuse("", f"""st.shared.u32 [%r13], %t; {FENCE} st.shared.u32 [%r13], %lane; bar.sync 0;
 {store('%out', 'a', 512)} {COMMIT} {WAIT_SENT}""")
     assert kinds(kernel) == ["missing proxy fence"]
 
 
 def test_bytes_next_to_those_that_were_stored_need_no_fence():
-    kernel = Kernel("", f"""st.shared.u32 [%r13], %t; {FENCE} st.shared.u32 [%r13+512], %t; bar.sync 0;
+    kernel = Misuse("", f"""st.shared.u32 [%r13], %t; {FENCE} st.shared.u32 [%r13+512], %t; bar.sync 0;
 {store('%out', 'a', 512)} {COMMIT} {WAIT_SENT}""")
     assert kinds(kernel) == []
 
 
 def test_a_store_by_a_whole_warp_is_a_note_since_the_same_bytes_are_stored_again():
-    kernel = Kernel("", f"""st.shared.u32 [%r13], %t; {FENCE} bar.sync 0; setp.lt.u32 %one, %t, 32;
+    kernel = Misuse("", f"""st.shared.u32 [%r13], %t; {FENCE} bar.sync 0; setp.lt.u32 %one, %t, 32;
 {store('%out', 'a', 512)} {COMMIT} {WAIT_SENT}""")
     assert kinds(kernel) == ["race of equal bytes"]
 
 
 def test_bytes_that_a_bulk_copy_wrote_need_no_fence_for_another_copy():
-    kernel = Kernel("", f"{LOADED}{wait('full')}{store('%out', 'a', 512)}\n{COMMIT} {WAIT_SENT}")
+    kernel = Misuse("", f"{LOADED}{wait('full')}{store('%out', 'a', 512)}\n{COMMIT} {WAIT_SENT}")
     assert kinds(kernel) == []
 
 
@@ -118,11 +118,11 @@ def test_a_phase_of_each_round_has_to_be_observed():
         f"{expect('full', 512)}{load('a', '%in', 512, 'full')}\n{wait('full', k % 2)}{READ} {FENCE} bar.sync 0;\n"
         for k in range(6)
     )
-    assert kinds(Kernel("", SET_UP + rounds)) == []
+    assert kinds(Misuse("", SET_UP + rounds)) == []
     lines = rounds.splitlines()
     last = max(k for k, line in enumerate(lines) if "try_wait" in line)
     lines[last] = "bar.sync 0; " + lines[last].partition("_END:")[2]
-    assert kinds(Kernel("", SET_UP + "\n".join(lines))) == ["missing wait"]
+    assert kinds(Misuse("", SET_UP + "\n".join(lines))) == ["missing wait"]
 
 
 @pytest.mark.parametrize("rows", [PROXY, PHASES, BUFFERS, MAPS], ids=["proxy", "phases", "buffers", "maps"])

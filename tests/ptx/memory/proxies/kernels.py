@@ -96,7 +96,7 @@ def wait(barrier: str, parity: int = 0, who: str = "") -> str:
     )
 
 
-class Kernel(NamedTuple):
+class Misuse(NamedTuple):
     """A kernel: its body, the kind of its finding, the number of threads, words of its message and of its fix."""
 
     kind: str

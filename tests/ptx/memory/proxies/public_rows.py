@@ -5,7 +5,7 @@ The names are the projects and the numbers of the reports, which describe the or
 own.
 """
 
-from tests.ptx.proxies.kernels import (
+from tests.ptx.memory.proxies.kernels import (
     COMMIT,
     FENCE,
     FILL_A,
@@ -13,14 +13,14 @@ from tests.ptx.proxies.kernels import (
     RESULT,
     SET_UP,
     WAIT_SENT,
-    Kernel,
+    Misuse,
     box_store,
     expect,
     load,
     store,
     wait,
 )
-from tests.ptx.proxies.rows import LOADED, READ, WAIT_MMA
+from tests.ptx.memory.proxies.rows import LOADED, READ, WAIT_MMA
 
 _TWO_OPERANDS = f"""{SET_UP}{expect('full', 2048)}{load('a', '%in', 2048, 'full')}
 {expect('full+8', 256)}{load('b', '%in', 256, 'full+8')}
@@ -34,14 +34,14 @@ _SPARSE = (
 )
 
 PUBLIC = {
-    "MoonshotAI/FlashKDA#24, the state": Kernel("missing proxy fence", f"""{LOADED}{wait('full')}
+    "MoonshotAI/FlashKDA#24, the state": Misuse("missing proxy fence", f"""{LOADED}{wait('full')}
 ld.shared.u32 %r1, [%r13]; shl.b32 %r1, %r1, 16; st.shared.u32 [%r11], %r1;
 st.shared.u32 [%r11+512], %r1;
 FIX {FENCE}
 bar.sync 0;
 {box_store('b')} // HERE
 {COMMIT} {WAIT_SENT}""", "no fence.proxy.async.shared::cta"),
-    "MoonshotAI/FlashKDA#24, no tiles": Kernel("missing proxy fence", f"""mov.u32 %r1, 0; st.shared.u32 [%r13], %r1;
+    "MoonshotAI/FlashKDA#24, no tiles": Misuse("missing proxy fence", f"""mov.u32 %r1, 0; st.shared.u32 [%r13], %r1;
 FIX {FENCE}
 bar.sync 0;
 ld.global.u32 %r2, [%in];
@@ -50,21 +50,21 @@ st.shared.u32 [%r13], %r1; {FENCE} bar.sync 0; add.u32 %r1, %r1, 1; bra TILES;
 DONE:
 {store('%out', 'a', 512)} // HERE
 {COMMIT} {WAIT_SENT}""", "no fence.proxy.async.shared::cta"),
-    "facebookexperimental/CUTracer#106, a late wait": Kernel("missing wait", f"""{_TWO_OPERANDS}bar.sync 0;
+    "facebookexperimental/CUTracer#106, a late wait": Misuse("missing wait", f"""{_TWO_OPERANDS}bar.sync 0;
 {_SPIN}FIX {wait('full')}
 {wait('full+8')}
 {MMA} // HERE
 {WAIT_MMA}
 BUG {wait('full')}
 {RESULT}""", "has not observed the phase"),
-    "facebookexperimental/CUTracer#106, no wait": Kernel("missing wait", f"""{_TWO_OPERANDS}bar.sync 0;
+    "facebookexperimental/CUTracer#106, no wait": Misuse("missing wait", f"""{_TWO_OPERANDS}bar.sync 0;
 {wait('full')}
 FIX {wait('full+8')}
 {_SPIN}
 {MMA} // HERE
 {WAIT_MMA}
 {RESULT}""", "has not observed the phase"),
-    "tile-ai/tilelang#2634": Kernel("missing proxy fence", f"""{SET_UP}{expect('full+8', 256)}
+    "tile-ai/tilelang#2634": Misuse("missing proxy fence", f"""{SET_UP}{expect('full+8', 256)}
 {load('b', '%in', 256, 'full+8')}
 {FILL_A}{FENCE}
 bar.sync 0; mov.u32 %r3, 0x44444444;
@@ -75,7 +75,7 @@ bar.sync 0;
 {_SPARSE} // HERE
 {WAIT_MMA}
 {RESULT}""", "no fence.proxy.async.shared::cta"),
-    "tile-ai/tilelang#3087, a stage": Kernel("missing wait", f"""{SET_UP}setp.ge.u32 %q, %t, 128;
+    "tile-ai/tilelang#3087, a stage": Misuse("missing wait", f"""{SET_UP}setp.ge.u32 %q, %t, 128;
 {FILL_A}{FENCE}
 bar.sync 0;
 @!%q bra CONSUMER;
@@ -90,7 +90,7 @@ FIX {WAIT_MMA}
 @%one mbarrier.arrive.shared::cta.b64 %rd1, [empty];
 BUG {WAIT_MMA}
 {RESULT}END:""", "wgmma.wait_group", 160),
-    "tile-ai/tilelang#3087, a phase": Kernel("missing wait", f"""{_TWO_OPERANDS}{wait('full')}{wait('full+8')}{MMA}
+    "tile-ai/tilelang#3087, a phase": Misuse("missing wait", f"""{_TWO_OPERANDS}{wait('full')}{wait('full+8')}{MMA}
 {WAIT_MMA}
 bar.sync 0;
 {expect('full', 2048)}{load('a', '%in', 2048, 'full')}
@@ -99,7 +99,7 @@ FIX {wait('full', 1)}
 {MMA} // HERE
 {WAIT_MMA}
 {RESULT}""", "has not observed the phase"),
-    "deepseek-ai/DeepEP#621": Kernel("missing proxy fence", f"""{SET_UP}setp.lt.u32 %q, %t, 32;
+    "deepseek-ai/DeepEP#621": Misuse("missing proxy fence", f"""{SET_UP}setp.lt.u32 %q, %t, 32;
 @!%q bra RECEIVER;
 st.global.u32 [%rd6+1024], %t; bar.warp.sync -1;
 @%one st.release.gpu.global.u32 [%out+8192], 1;
@@ -112,7 +112,7 @@ FIX @%one fence.proxy.async.global;
 {load('a', '%rd1', 128, 'full')} // HERE
 {wait('full')}sub.u32 %r13, %r13, 128; ld.shared.u32 %r1, [%r13]; st.global.u32 [%rd5], %r1;
 END:""", "no fence.proxy.async.global", 64),
-    "deepseek-ai/DeepEP#642": Kernel("omitted proxy fence", f"""{SET_UP}setp.lt.u32 %q, %t, 32;
+    "deepseek-ai/DeepEP#642": Misuse("omitted proxy fence", f"""{SET_UP}setp.lt.u32 %q, %t, 32;
 @!%q bra DECODE;
 {expect('full', 128)}{load('a', '%in', 128, 'full')}
 {wait('empty')}{expect('full', 128)}
@@ -126,7 +126,7 @@ bar.warp.sync -1;
 @%one mbarrier.arrive.shared::cta.b64 %rd1, [empty];
 {wait('full', 1)}ld.shared.u32 %r1, [%r13]; st.global.u32 [%rd5], %r1;
 END:""", "no fence.proxy.async.shared::cta", 64),
-    "deepseek-ai/DeepEP#657": Kernel("missing wait", f"""{LOADED}{wait('full')}{store('%out', 'a', 512)} {COMMIT}
+    "deepseek-ai/DeepEP#657": Misuse("missing wait", f"""{LOADED}{wait('full')}{store('%out', 'a', 512)} {COMMIT}
 BUG cp.async.bulk.wait_group 1;
 FIX cp.async.bulk.wait_group 0;
 FIX {FENCE}
@@ -139,12 +139,12 @@ FIX {FENCE}
 _NO_FENCE = SET_UP.replace("@%one fence.mbarrier_init.release.cluster;\n", "")
 
 OF_BARRIERS = {
-    "MoonshotAI/FlashKDA#24, the barriers": Kernel("", f"""BUG {_NO_FENCE.splitlines()[0]}
+    "MoonshotAI/FlashKDA#24, the barriers": Misuse("", f"""BUG {_NO_FENCE.splitlines()[0]}
 FIX {_NO_FENCE.splitlines()[0]} @%one fence.mbarrier_init.release.cluster;
 bar.sync 0;
 {expect('full', 512)}{load('a', '%in', 512, 'full')}
 {wait('full')}{READ}"""),
-    "mlc-ai/TIRx-kernels#9": Kernel("", f"""setp.eq.u32 %p, %t, 32; {_NO_FENCE.splitlines()[0]}
+    "mlc-ai/TIRx-kernels#9": Misuse("", f"""setp.eq.u32 %p, %t, 32; {_NO_FENCE.splitlines()[0]}
 BUG @%p fence.mbarrier_init.release.cluster;
 FIX @%one fence.mbarrier_init.release.cluster;
 bar.sync 0;
@@ -154,7 +154,7 @@ bar.sync 0;
 """Mistakes of the initialisation of mbarriers, which no check knows."""
 
 DEADLOCKS = {
-    "facebookexperimental/triton#1121, no arrival": Kernel("deadlock", f"""{SET_UP}setp.lt.u32 %q, %t, 32;
+    "facebookexperimental/triton#1121, no arrival": Misuse("deadlock", f"""{SET_UP}setp.lt.u32 %q, %t, 32;
 @!%q bra CONSUMER;
 {wait('empty')}{expect('full', 128)}{load('a', '%in', 128, 'full')}
 bra END;
@@ -163,12 +163,12 @@ setp.eq.u32 %one, %t, 32;
 FIX @%one mbarrier.arrive.shared::cta.b64 %rd1, [empty];
 {wait('full')}ld.shared.u32 %r1, [%r14]; st.global.u32 [%rd5], %r1;
 END:""", block=64),
-    "facebookexperimental/triton#1121, a wrong phase": Kernel("deadlock", f"""{SET_UP}{expect('full', 512)}
+    "facebookexperimental/triton#1121, a wrong phase": Misuse("deadlock", f"""{SET_UP}{expect('full', 512)}
 {load('a', '%in', 512, 'full')} bar.sync 0;
 BUG {wait('full', 1)}
 FIX {wait('full', 0)}
 {READ}"""),
-    "facebookexperimental/triton#1121, a wrong count": Kernel("deadlock", f"""{SET_UP}
+    "facebookexperimental/triton#1121, a wrong count": Misuse("deadlock", f"""{SET_UP}
 BUG {expect('full', 528)}FIX {expect('full', 512)}
 {load('a', '%in', 512, 'full')}
 {wait('full')}{READ}"""),

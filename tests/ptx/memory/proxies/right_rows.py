@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Right kernels that resemble the mistakes: what libraries do, and no check may report."""
 
-from tests.ptx.proxies.kernels import (
+from tests.ptx.memory.proxies.kernels import (
     COMMIT,
     FENCE,
     FILL_A,
@@ -10,29 +10,29 @@ from tests.ptx.proxies.kernels import (
     RESULT,
     SET_UP,
     WAIT_SENT,
-    Kernel,
+    Misuse,
     expect,
     load,
     store,
     wait,
 )
-from tests.ptx.proxies.rows import LOADED, READ, WAIT_MMA
+from tests.ptx.memory.proxies.rows import LOADED, READ, WAIT_MMA
 
 RIGHT = {
-    "the_issuing_thread_executes_the_fence": Kernel("", f"""st.shared.u32 [%r13], %t; bar.sync 0;
+    "the_issuing_thread_executes_the_fence": Misuse("", f"""st.shared.u32 [%r13], %t; bar.sync 0;
 @%one {FENCE}
 {store('%out', 'a', 512)}
 {COMMIT} {WAIT_SENT}"""),
-    "all_threads_execute_the_fence_between_two_barriers": Kernel("", f"""st.shared.u32 [%r13], %t; bar.sync 0;
+    "all_threads_execute_the_fence_between_two_barriers": Misuse("", f"""st.shared.u32 [%r13], %t; bar.sync 0;
 {FENCE} bar.sync 0;
 {store('%out', 'a', 512)}
 {COMMIT} {WAIT_SENT}"""),
-    "the_warps_of_a_product_execute_the_fence": Kernel("", f"""{FILL_A}{FILL_B}bar.sync 0;
+    "the_warps_of_a_product_execute_the_fence": Misuse("", f"""{FILL_A}{FILL_B}bar.sync 0;
 {FENCE}
 {MMA}
 {WAIT_MMA}
 {RESULT}"""),
-    "a_fence_counts_for_all_later_products": Kernel("", f"""{SET_UP}{FILL_A}{FENCE}
+    "a_fence_counts_for_all_later_products": Misuse("", f"""{SET_UP}{FILL_A}{FENCE}
 bar.sync 0;
 {expect('full', 512)}{load('b', '%in', 512, 'full')}
 {wait('full')}{MMA}
@@ -42,7 +42,7 @@ bar.sync 0;
 {wait('full', 1)}{MMA}
 {WAIT_MMA}
 {RESULT}"""),
-    "one_thread_of_a_warpgroup_frees_the_stage": Kernel("", f"""{SET_UP}setp.ge.u32 %q, %t, 128;
+    "one_thread_of_a_warpgroup_frees_the_stage": Misuse("", f"""{SET_UP}setp.ge.u32 %q, %t, 128;
 {FILL_A}{FILL_B}{FENCE}
 bar.sync 0;
 @!%q bra CONSUMER;
@@ -55,7 +55,7 @@ CONSUMER:
 setp.eq.u32 %p, %t, 96;
 @%p mbarrier.arrive.shared::cta.b64 %rd1, [empty];
 {RESULT}END:""", block=160),
-    "a_producer_is_many_products_behind": Kernel("", f"""{SET_UP}setp.ge.u32 %q, %t, 128;
+    "a_producer_is_many_products_behind": Misuse("", f"""{SET_UP}setp.ge.u32 %q, %t, 128;
 {FILL_A}{FILL_B}st.shared.u32 [%r11+1024], %t; {FENCE}
 bar.sync 0;
 @!%q bra CONSUMER;
@@ -73,31 +73,31 @@ LOOP:
 add.u32 %r3, %r3, 1; setp.lt.u32 %p, %r3, 100; @%p bra LOOP;
 @%one mbarrier.arrive.shared::cta.b64 %rd1, [empty+8];
 {RESULT}END:""", block=160),
-    "lanes_issue_different_copies": Kernel("", f"""{SET_UP}{expect('full', 512)}bar.sync 0;
+    "lanes_issue_different_copies": Misuse("", f"""{SET_UP}{expect('full', 512)}bar.sync 0;
 shl.b32 %r1, %t, 4; cvt.u64.u32 %rd1, %r1; add.u64 %rd1, %rd1, %in; add.u32 %r1, %r1, %r14;
 setp.lt.u32 %one, %t, 32;
 {load('%r1', '%rd1', 16, 'full')}
 {wait('full')}{READ}"""),
-    "one_lane_waits_and_its_warp_follows": Kernel("", f"""{LOADED}setp.eq.u32 %p, %lane, 0;
+    "one_lane_waits_and_its_warp_follows": Misuse("", f"""{LOADED}setp.eq.u32 %p, %lane, 0;
 {wait('full', who='%p')}bar.warp.sync -1;
 {READ}"""),
-    "one_warp_waits_and_a_barrier_follows": Kernel("", f"""{LOADED}setp.eq.u32 %q, %warp, 2;
+    "one_warp_waits_and_a_barrier_follows": Misuse("", f"""{LOADED}setp.eq.u32 %q, %warp, 2;
 {wait('full', who='%q')}bar.sync 0;
 {READ}"""),
-    "stages_are_used_in_turn": Kernel("", f"""{SET_UP}mov.u32 %r3, 0;
+    "stages_are_used_in_turn": Misuse("", f"""{SET_UP}mov.u32 %r3, 0;
 LOOP:
 {expect('full', 512)}{load('a', '%in', 512, 'full')}
 and.b32 %r4, %r3, 1;
 {wait('full', '%r4')}ld.shared.u32 %r1, [%r13]; st.global.u32 [%rd5], %r1; {FENCE} bar.sync 0;
 add.u32 %r3, %r3, 1; setp.lt.u32 %p, %r3, 9; @%p bra LOOP;"""),
-    "a_stored_tile_is_sent_in_every_round": Kernel("", f"""mov.u32 %r3, 0;
+    "a_stored_tile_is_sent_in_every_round": Misuse("", f"""mov.u32 %r3, 0;
 LOOP:
 st.shared.u32 [%r13], %r3; {FENCE} bar.sync 0;
 {store('%out', 'a', 512)}
 {COMMIT} cp.async.bulk.wait_group.read 0; bar.sync 0;
 add.u32 %r3, %r3, 1; setp.lt.u32 %p, %r3, 40; @%p bra LOOP;
 {WAIT_SENT}"""),
-    "a_loaded_tile_is_sent": Kernel("", f"""{LOADED}{wait('full')}{store('%out', 'a', 512)}
+    "a_loaded_tile_is_sent": Misuse("", f"""{LOADED}{wait('full')}{store('%out', 'a', 512)}
 {COMMIT} {WAIT_SENT}"""),
 }  # fmt: skip
 """Kernels without a finding."""
