@@ -39,7 +39,7 @@ def write(folder: Path) -> None:
 
 
 def collect(out: Path) -> None:
-    """Write the hash of what the GPU left in ``a`` in each case, or the number of its error."""
+    """Write the hash of the array ``a`` that the GPU left in each case, or the number of its error."""
     lines = []
     for case in all_cases():
         path = out / f"{case.name}--module.ptx.gz.npz"

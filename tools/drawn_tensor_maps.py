@@ -20,7 +20,7 @@ LARGEST_COPY = 16384
 
 _PADDED = 256
 _WRONG = 1 / 64
-"""How often a parameter is drawn without a regard to the rules."""
+"""The share of parameters that are drawn without a regard to the rules."""
 
 
 class Draw:

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Compare random loads by tensor maps with a GPU: all that they leave in shared memory, and whether the phase ends.
+"""Compare random loads by tensor maps with a GPU: all of shared memory after them, and whether the phase ends.
 
     python -m tools.record_tensor_copies record 1500 OUT.npz    # on a machine with a GPU and the package
     python -m tools.record_tensor_copies compare OUT.npz        # anywhere
     python -m tools.record_tensor_copies digest OUT.npz ROWS.txt
 
 The barrier expects the bytes that the package counts, so that the phase ends only if the GPU moves as many. A copy that
-stops the kernel ends its process; the next process goes on after it.
+stops the kernel ends its process; the next process continues after it.
 """
 
 import ctypes

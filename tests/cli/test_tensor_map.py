@@ -40,6 +40,6 @@ def test_a_map_that_breaks_a_rule_is_shown_and_the_status_is_1(capsys):
         ("ff" * 128, "does not exist"),
     ],
 )
-def test_what_is_no_map_is_an_error(capsys, given, message):
+def test_anything_else_is_an_error(capsys, given, message):
     assert main(["ptx", "tensor-map", given]) == 2
     assert message in capsys.readouterr().err

@@ -64,6 +64,8 @@ NOT_RUN = {
     ("docs/evidence/drawn-launches-2026-11-28.md", "python -m tools.launch_bundles"): "needs the bundles, and a GPU",
     ("docs/evidence/hopper-libraries-2026-11-28.md", "python -m tools."): "needs the libraries, and a GPU",
     ("docs/evidence/hopper-libraries-2026-11-28.md", "OUT/record.sh"): _GPU,
+    ("docs/evidence/hopper-programs-2026-11-28.md", "python -m tools."): "needs CUTLASS, nvcc and a GPU",
+    ("docs/evidence/hopper-programs-2026-11-28.md", "OUT/record.sh"): _GPU,
     ("docs/evidence/launch-limits-2026-11-27.md", "python -m tools.measure_launch_limits"): "takes many minutes",
     ("docs/evidence/languages-2026-11-28.md", "python -m tools.language_programs"): "needs PyTorch and other projects",
     ("docs/evidence/languages-libraries-2026-11-28.md", "python -m tools.language_programs"): "as above",

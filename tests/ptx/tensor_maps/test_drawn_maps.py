@@ -24,7 +24,7 @@ def test_random_maps_have_the_bytes_of_the_driver_or_are_refused_as_there(block)
     assert digest_of(found) == DIGESTS[block]
 
 
-def test_decoding_gives_back_what_was_encoded():
+def test_decoding_returns_the_encoded_map():
     legal = [x for x in map(drawn_map, range(400)) if emulated(x)[0]]
     assert len(legal) > 100
     assert all(TensorMapFields.decode(x.encode()) == x for x in legal)

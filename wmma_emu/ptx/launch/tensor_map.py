@@ -116,8 +116,8 @@ def tensor_map(
     swizzle : {"none", "32B", "64B", "128B"}
         The pattern in shared memory.
     interleave : {"none", "16B", "32B"}
-        The interleaved layouts, in which the last axis is the width in slices of 16 or 32 bytes, the others but the
-        first two are the further spatial axes, and the second is that of the slices of channels.
+        The interleaved layouts. The axes are the images, the slices of channels, then the spatial ones. An element of
+        the last axis is a slice of 16 or 32 bytes.
     fill : {"zero", "nan"}
         What elements outside of the tensor are: "nan" is 0x7FF7 in each 16 bits.
     promotion : {"none", "64B", "128B", "256B"}

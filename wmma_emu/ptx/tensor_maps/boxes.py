@@ -47,7 +47,7 @@ def row_pitch(fields: TensorMapFields) -> int:
     """Return the bytes between rows of a box in shared memory: those of a row, or with a swizzle its whole span.
 
     Measured on an NVIDIA H200 (driver 580.159.04, 2026-11-23 and 28): a narrower row leaves the rest of its span
-    unchanged; slices of an interleaved layout lie one behind the other.
+    unchanged; slices of an interleaved layout are contiguous.
 
     Examples
     --------
