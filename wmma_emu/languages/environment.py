@@ -14,13 +14,14 @@ from wmma_emu.instructions import DEFAULT_ARCH
 from wmma_emu.languages.switch import emulate
 
 VARIABLE = "WMMA_EMU"
+_TRUE = ("1", "true", "yes", "on")
 
 _EMULATION = ExitStack()
 _BEGUN: list[str] = []
 
 
 def begin() -> None:
-    """Begin the emulation of the chip that the variable names, sm_90 for "1"; its report is written at exit.
+    """Begin the emulation of the chip that the variable names, sm_90 for "1" or "true"; its report is written at exit.
 
     Python may read a ``.pth`` file twice; the second call does nothing. A chip that does not exist ends the process
     with status 2: a program that asked for an emulated chip must not run without it.
@@ -30,7 +31,7 @@ def begin() -> None:
     value = os.environ.get(VARIABLE, "")
     _BEGUN.append(value)
     try:
-        session = _EMULATION.enter_context(emulate(DEFAULT_ARCH if value == "1" else value))
+        session = _EMULATION.enter_context(emulate(DEFAULT_ARCH if value.casefold() in _TRUE else value))
     except WmmaEmuError as error:
         print(f"{VARIABLE}={shorten(value, str)}: {error}", file=sys.stderr, flush=True)
         os._exit(2)  # an exception here would be a fatal error of Python

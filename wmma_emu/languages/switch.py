@@ -31,7 +31,8 @@ def emulate(
     """Run the launches of kernel languages on an emulated chip, in code that is not edited.
 
     Plug-ins patch a language when it is imported, or at once if it already is; leaving the context undoes everything.
-    No language is imported by this. The emulation is for the whole process, and for all of its threads.
+    No language is imported by this. The emulation is for the whole process. PyTorch's device "cuda"
+    is the memory of the host in the thread that begins the emulation only, because PyTorch's modes belong to threads.
 
     Parameters
     ----------

@@ -66,3 +66,14 @@ def test_nothing_is_a_tensor_while_pytorch_is_not_imported(monkeypatch):
 def test_devices_in_any_spelling_become_the_host():
     device = SimpleNamespace(type="cuda", index=1)
     assert [on_the_host(x) for x in ("cuda", "cuda:1", device, "cpu", None)] == ["cpu", "cpu", "cpu", "cpu", None]
+
+
+@pytest.mark.parametrize("device", ["cuda:1", SimpleNamespace(type="cuda", index=2)])
+def test_another_device_than_the_first_is_an_invalid_ordinal(device):
+    with pytest.raises(RuntimeError, match="invalid device ordinal"):
+        on_the_host(device)
+
+
+@pytest.mark.parametrize("device", ["cuda", "cuda:0", SimpleNamespace(type="cuda", index=None)])
+def test_the_first_device_is_the_host(device):
+    assert on_the_host(device) == "cpu"

@@ -132,3 +132,24 @@ def test_gradients_pass_through_a_kernel(session, kernels):
     x = torch.ones(128, device="cuda", requires_grad=True)
     Double.apply(x).backward(torch.arange(128.0))
     assert x.grad.tolist() == [2 * i for i in range(128)]
+
+
+def test_a_machine_with_one_gpu_has_no_second_device():
+    calls = (
+        lambda: torch.ones(3, device="cuda:1"), lambda: torch.ones(3).cuda(1), lambda: torch.zeros(3, device=1),
+        lambda: torch.ones(3).to("cuda:2"), lambda: torch.cuda.set_device(1),
+        lambda: torch.cuda.get_device_properties(1),
+    )  # fmt: skip
+    with we.emulate("h100"):
+        for call in calls:
+            with pytest.raises(RuntimeError, match="invalid device ordinal"):
+                call()
+        assert torch.ones(2).cuda(0).tolist() == torch.ones(2, device=0).tolist() == [1, 1]
+
+
+def test_saved_tensors_are_loaded_to_the_device_and_streams_may_be_recorded(tmp_path):
+    torch.save({"x": torch.arange(3)}, tmp_path / "x.pt")
+    with we.emulate("h100"):
+        x = torch.load(tmp_path / "x.pt", map_location="cuda")["x"]
+        x.record_stream(torch.cuda.current_stream())
+    assert x.tolist() == [0, 1, 2]

@@ -154,6 +154,60 @@ def test_autotuning_takes_the_first_configuration_that_compiles_and_the_report_n
     assert not tuned.cache  # a choice without times is not kept for a GPU
 
 
+RESETS = []
+
+
+@triton.autotune(
+    configs=[triton.Config({"B": 16}), triton.Config({"B": 32})], key=["n"],
+    pre_hook=lambda arguments, reset_only=False: RESETS.append(reset_only) or arguments["out"].array.fill(0),
+)  # fmt: skip
+@triton.jit
+def tuned_sum(x, out, n, B: tl.constexpr):
+    i = tl.program_id(0) * B + tl.arange(0, B)
+    tl.atomic_add(out, tl.sum(tl.load(x + i, mask=i < n, other=0)))
+
+
+def test_arguments_are_reset_after_autotuning_as_after_a_measurement():
+    RESETS.clear()
+    x, out = np.ones(40, np.float32), np.full(1, 7, np.float32)
+    with we.emulate("a100", languages=["Triton"]):
+        for _ in range(2):
+            tuned_sum[lambda meta: (triton.cdiv(40, meta["B"]),)](x, TritonTensor(out), 40)
+    assert (RESETS, out.tolist()) == ([True], [80])
+
+
+@triton.jit
+def backwards(x, out, n, B: tl.constexpr):
+    i = tl.arange(0, B)
+    tl.store(out + i, tl.load(x - i, mask=i < n), mask=i < n)
+
+
+@pytest.mark.parametrize("n", [5, 6, 10, 13, 16])
+def test_an_array_with_a_negative_stride_begins_at_its_first_element(session, n):
+    x, out = np.arange(n, dtype=np.float32), np.zeros(n, np.float32)
+    backwards[(1,)](x[::-1], out, n, B=16)
+    assert out.tolist() == x[::-1].tolist()
+
+
+@triton.jit(debug=True)
+def at_most_two(x, out, B: tl.constexpr):
+    i = tl.arange(0, B)
+    value = tl.load(x + i)
+    tl.device_assert(value < 3, "more than two")
+    tl.store(out + i, value)
+
+
+@pytest.mark.filterwarnings("ignore::wmma_emu.KernelFindingsWarning")
+@pytest.mark.parametrize("findings", ["warn", "raise"])
+def test_a_launch_that_does_not_reach_its_end_is_an_error(findings):
+    x, out = np.arange(8, dtype=np.float32), np.zeros(8, np.float32)
+    with we.emulate("a100", findings=findings, languages=["Triton"]), pytest.raises(KernelFindingsError):
+        at_most_two[(1,)](x, out, B=8)
+    with we.emulate("a100", findings="report", languages=["Triton"]) as session:
+        at_most_two[(1,)](x, out, B=8)
+    assert not session.launches[0].report.completed
+
+
 def test_choices_that_were_made_with_times_are_taken_and_come_back_afterwards():
     x, out = np.ones(100, np.float32), np.zeros(100, np.float32)
     key = (100, *(str(y.dtype) for y in (TritonTensor(x), TritonTensor(out))))

@@ -7,6 +7,7 @@ from typing import Any
 
 from wmma_emu.instructions import Arch
 from wmma_emu.languages.device_properties import REGISTERS, SHARED_BYTES, WARP_SIZE, DeviceProperties, properties_of
+from wmma_emu.languages.pytorch.devices import on_the_host, require_first
 from wmma_emu.languages.pytorch.generators import ChipGenerator
 from wmma_emu.languages.pytorch.streams import Context, Event, Stream
 
@@ -41,10 +42,14 @@ def answers(arch: Arch) -> Mapping[str, Any]:
         """Answer several names with one value, each by a separate function, as torch.compile requires."""
         return {name: always(value) for name in names.split()}
 
+    def get_properties(device: Any = None) -> Any:
+        _require_device(device)
+        return device_of(properties)
+
     return {
         **each("is_available is_initialized is_bf16_supported", True),
         **each(
-            "synchronize set_device set_stream empty_cache init _lazy_init seed seed_all "
+            "synchronize set_stream empty_cache init _lazy_init seed seed_all "
             "ipc_collect reset_peak_memory_stats reset_max_memory_allocated set_rng_state set_rng_state_all"
         ),
         **each("memory_allocated max_memory_allocated memory_reserved max_memory_reserved current_device", 0),
@@ -56,7 +61,8 @@ def answers(arch: Arch) -> Mapping[str, Any]:
         "mem_get_info": lambda device=None: (properties.memory_bytes, properties.memory_bytes),
         "get_device_capability": always(properties.capability),
         "get_device_name": always(properties.name),
-        "get_device_properties": always(device_of(properties)),
+        "get_device_properties": get_properties,
+        "set_device": _require_device,
         "get_arch_list": always([arch.name]),
         "get_rng_state": lambda device=None: torch.get_rng_state(),
         "get_rng_state_all": lambda: [torch.get_rng_state()],
@@ -67,6 +73,13 @@ def answers(arch: Arch) -> Mapping[str, Any]:
         "ExternalStream": lambda pointer, device=None: Stream(device),
         "Event": Event,
     }  # fmt: skip
+
+
+def _require_device(device: Any = None) -> None:
+    """Raise an error for another device than the first one."""
+    if isinstance(device, int):
+        require_first(device)
+    on_the_host(device)
 
 
 def ranges() -> Mapping[str, Any]:

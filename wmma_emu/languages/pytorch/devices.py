@@ -8,14 +8,32 @@ from typing import Any
 def on_the_host(device: Any) -> Any:
     """Return the CPU for a CUDA device, in any of PyTorch's spellings; other values are returned as they are.
 
+    Raises
+    ------
+    RuntimeError
+        If the device is another than the first one, as on a machine with one GPU.
+
     Examples
     --------
     >>> on_the_host("cuda:0"), on_the_host("meta"), on_the_host(None)
     ('cpu', 'meta', None)
     """
     if isinstance(device, str):
-        return "cpu" if device.split(":")[0] == "cuda" else device
-    return "cpu" if getattr(device, "type", None) == "cuda" and hasattr(device, "index") else device
+        kind, _, index = device.partition(":")
+        if kind != "cuda":
+            return device
+        require_first(int(index) if index.isdecimal() else 0)
+        return "cpu"
+    if getattr(device, "type", None) != "cuda" or not hasattr(device, "index"):
+        return device
+    require_first(device.index or 0)
+    return "cpu"
+
+
+def require_first(index: int) -> None:
+    """Raise an error for another device than "cuda:0"."""
+    if index != 0:
+        raise RuntimeError(f"invalid device ordinal {index}: the emulated machine has one device, cuda:0")
 
 
 _UNCHANGED = frozenset({"cuda", "pin_memory"})
@@ -52,13 +70,14 @@ def host_mode() -> Any:
                 return call(function, *args, **(kwargs or {}))
             name, named = getattr(function, "__name__", ""), dict(kwargs or {})
             if name in _UNCHANGED and args:
+                on_the_host(f"cuda:{args[1]}" if len(args) > 1 and type(args[1]) is int else [*args, None][1])
                 return args[0]
             if name in _ANSWERS and args:
                 return _ANSWERS[name](*args, **named)
             if "device" in named:
                 device = named["device"]
                 is_number = isinstance(device, int) and not isinstance(device, bool)
-                named["device"] = "cpu" if is_number else on_the_host(device)
+                named["device"] = on_the_host(f"cuda:{device}" if is_number else device)
             named.pop("pin_memory", None)
             first = 1 if name == "to" else 0
             return function(*args[:first], *(_moved(x, name) for x in args[first:]), **named)

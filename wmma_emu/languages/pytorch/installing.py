@@ -30,14 +30,18 @@ def install(session: Session) -> Callable[[], None]:
     def default_device(device: Any) -> None:
         set_default(on_the_host(device))
 
-    set_default = torch.set_default_device
+    def load(*arguments: Any, map_location: Any = None, **named: Any) -> Any:
+        return load_file(*arguments, map_location=on_the_host(map_location), **named)
+
+    set_default, load_file = torch.set_default_device, torch.load
     is_cuda = property(lambda tensor: tensor.device.type in ("cpu", "cuda"))
     stack = ExitStack()
     stack.enter_context(replaced(torch.cuda, answers(session.arch)))
     stack.enter_context(replaced(torch.cuda.nvtx, ranges()))
     stack.enter_context(replaced(torch._C, {_RAW_STREAM: lambda device: 0}))
-    stack.enter_context(replaced(torch.Tensor, {"is_cuda": is_cuda}))
-    stack.enter_context(replaced(torch, {"set_default_device": default_device, "Generator": host_generator()}))
+    stack.enter_context(replaced(torch.Tensor, {"is_cuda": is_cuda, "record_stream": lambda tensor, stream: None}))
+    functions = {"set_default_device": default_device, "load": load, "Generator": host_generator()}
+    stack.enter_context(replaced(torch, functions))
     if torch.version.cuda is None:
         stack.enter_context(replaced(torch.version, {"cuda": CUDA_VERSION}))
     mode = host_mode()

@@ -2,6 +2,7 @@
 """Autotuning without times: the first configuration that the chip can hold."""
 
 from collections import ChainMap
+from collections.abc import Callable
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -13,12 +14,14 @@ class FirstConfiguration:
     """Replaces ``Autotuner.prune_configs``: of the configurations that it leaves, the first that fits is taken.
 
     As in Triton's own tuning, a configuration that does not compile, or needs more shared memory than the chip has, is
-    passed over. ``Autotuner._bench``, which tuners of other projects call for a single configuration, launches nothing.
+    passed over. ``Autotuner._bench`` launches nothing and returns one time for all, so that Triton chooses the first,
+    and then resets arguments (``reset_to_zero``) and calls ``pre_hook`` as after a measurement.
     """
 
     def __init__(self, session: Session, tuner_class: Any) -> None:
         self._session, self._class = session, tuner_class
         self._original, self._bench = tuner_class.prune_configs, tuner_class._bench
+        self._disk_cache = getattr(tuner_class, "check_disk_cache", None)
         self._caches: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
 
     def install(self) -> None:
@@ -37,16 +40,26 @@ class FirstConfiguration:
                 f"{tuner.base_fn.__name__} is autotuned: no time is measured, and of {len(left)} configurations the "
                 f"first that fits is taken, {chosen}"
             )
-            return [chosen]
+            return [chosen, *(x for x in left if x is not chosen)]  # all have one time: Triton takes the first
 
         self._class.prune_configs = prune_configs
         self._class._bench = lambda tuner, *arguments, **named: [1.0, 1.0, 1.0]
+        if self._disk_cache is not None:
+            self._class.check_disk_cache = _without_files
 
     def uninstall(self) -> None:
         """Restore the methods and the choices of before; those of the emulation were made without times."""
         self._class.prune_configs, self._class._bench = self._original, self._bench
+        if self._disk_cache is not None:
+            self._class.check_disk_cache = self._disk_cache
         for tuner, cache in self._caches.items():
             tuner.cache = cache
+
+
+def _without_files(tuner: Any, key: Any, configs: Any, measure: Callable[[], None]) -> bool:
+    """Choose without the files of choices that were made by measured times, and write none."""
+    measure()
+    return False
 
 
 def _fits(tuner: Any, config: Any, kwargs: dict[str, Any], arch: Arch) -> bool:

@@ -11,6 +11,7 @@ from wmma_emu.languages.triton.arguments import in_host_memory
 from wmma_emu.languages.triton.device import LoadedKernel
 from wmma_emu.ptx import Module
 from wmma_emu.ptx.launch.options import Launched
+from wmma_emu.ptx.launch.report import Report, summary_of
 from wmma_emu.ptx.launch.triton_kernel import TritonKernel, TritonLaunch
 from wmma_emu.ptx.launch.triton_source import compiled_triton
 
@@ -44,12 +45,20 @@ class Launcher:
             kernel = self._kernel = self._kernel or self._loaded(function)
             self._require_allocator(grid)
             values = {x: in_host_memory(value, f"{x} of {name}") for x, value in self._bound(name, arguments)}
-            TritonLaunch(name, grid, lambda *_: (kernel, values))()
+            report = TritonLaunch(name, grid, lambda *_: (kernel, values))()
+            self._require_end(name, report)
         except KernelFindingsError:  # its report has been noted
             raise
         except WmmaEmuError as error:
             session.refused(LANGUAGE, name, error)
             raise
+
+    def _require_end(self, name: str, report: Report) -> None:
+        """Raise an error if a launch was stopped, as a GPU does at the next synchronisation."""
+        if not report.completed and self._session.options.get("findings") != "report":
+            summary = summary_of(report)
+            text = f"{name} did not reach its end, and its results are not complete:\n{summary}"
+            raise KernelFindingsError(text, report, report.errors)
 
     def _bound(self, name: str, arguments: tuple[Any, ...]) -> Iterable[tuple[str, Any]]:
         signature = self._source.signature

@@ -12,7 +12,7 @@ from wmma_emu.errors import ArgumentError, ArgumentValueError, shorten
 from wmma_emu.formats import format_of
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.formats.codec import encode
-from wmma_emu.ptx.launch.memory_of_arrays import Raw, memory_of
+from wmma_emu.ptx.launch.memory_of_arrays import Raw, memory_of, raw
 from wmma_emu.ptx.launch.options import LaunchOptions
 from wmma_emu.ptx.launch.triton_compiled import CompiledTriton, Path
 from wmma_emu.ptx.launch.triton_descriptors import descriptor_map
@@ -62,7 +62,10 @@ class TritonTensor:
         """Return the address of the first byte: on the host, or as many bytes past a multiple of 256 as in a launch."""
         if self._is_at_host_address:
             return int(self.array.ctypes.data)
-        memory, offset = memory_of(self.source)
+        source = self.source
+        if isinstance(source, np.ndarray) and not source.flags.c_contiguous:
+            source = raw(source)  # as a launch passes it
+        memory, offset = memory_of(source)
         return (1 << 16) + alignment_of(memory) + offset
 
     def stride(self, dim: int | None = None) -> Any:
