@@ -64,8 +64,8 @@ def test_nothing_is_a_tensor_while_pytorch_is_not_imported(monkeypatch):
 
 
 def test_devices_in_any_spelling_become_the_host():
-    device = SimpleNamespace(type="cuda", index=1)
-    assert [on_the_host(x) for x in ("cuda", "cuda:1", device, "cpu", None)] == ["cpu", "cpu", "cpu", "cpu", None]
+    device = SimpleNamespace(type="cuda", index=0)
+    assert [on_the_host(x) for x in ("cuda", "cuda:0", device, "cpu", None)] == ["cpu", "cpu", "cpu", "cpu", None]
 
 
 @pytest.mark.parametrize("device", ["cuda:1", SimpleNamespace(type="cuda", index=2)])
