@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from wmma_emu.errors import ArgumentError, ArgumentValueError, OptionError, shorten
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.ptx.launch.memory_of_arrays import Raw, raw
+from wmma_emu.ptx.launch.memory_of_arrays import raw
 from wmma_emu.ptx.launch.structs import Struct
 from wmma_emu.ptx.tensor_maps.element_types import element_type_of
 from wmma_emu.ptx.tensor_maps.encoding import (
@@ -41,8 +42,8 @@ class TensorMap(Struct):
 
     Raises
     ------
-    ArgumentValueError
-        If there are not 128 bytes, or they are not a map of sm_90.
+    ArgumentError, ArgumentValueError
+        If there are not 128 bytes, or they are not a legal map of sm_90.
 
     Examples
     --------
@@ -53,8 +54,12 @@ class TensorMap(Struct):
     """
 
     def __init__(self, given: bytes, array: Any) -> None:
+        if not isinstance(given, bytes | bytearray | memoryview):
+            raise ArgumentError(f"a tensor map is made of 128 bytes, not of {shorten(given)}; bytes.fromhex(text)")
         self.map = TensorMapFields.decode(bytes(given))
-        super().__init__(bytes(given), pointers={0: array})
+        require_legal(self.map.at(0))
+        is_view = isinstance(array, np.ndarray) and not array.flags.c_contiguous
+        super().__init__(bytes(given), pointers={0: raw(array) if is_view else array})
         self._pointers = {"the tensor": self._pointers["offset 0"]}
 
     def __repr__(self) -> str:
@@ -143,6 +148,10 @@ def tensor_map(
     """
     if not isinstance(array, np.ndarray) or array.ndim == 0:
         raise ArgumentError(f"a tensor map needs a NumPy array of 1 to 5 axes, not {shorten(array)}")
+    if not array.size:
+        raise ArgumentValueError(f"a tensor map needs elements; the array's shape is {array.shape}")
+    if not array.dtype.isnative:
+        raise ArgumentValueError("the array has another byte order than a GPU; pass x.astype(x.dtype.newbyteorder('='))")
     if array.strides[-1] != array.itemsize:
         raise ArgumentValueError("the last axis of the array must be contiguous; pass np.ascontiguousarray(x)")
     if (box is None) == (im2col is None):

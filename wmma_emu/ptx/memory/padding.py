@@ -81,7 +81,7 @@ class Padding:
     def _in_copy(self, instruction: PtxInstruction, count: int, reach: int) -> NDArray[np.bool_]:
         """Return which elements of a store follow others in the copy of a structure: (elements, 1, 1, 1)."""
         if instruction.mnemonic != "st":
-            return np.zeros((count, 1, 1, 1), np.bool_)
+            return np.zeros((1, 1, 1, 1), np.bool_)
         key = id(instruction), reach
         if key not in self._follow:
             self._follow[key] = follows_in_copy(self._program, instruction, reach)

@@ -126,7 +126,9 @@ class FindingMaker:
         trial = None if self.trial is None else self.trial(first.sighting)
         code, file = self.program.instructions, sides[0].file
         fix = likely_fix(cause.edges, code, file) if trial is None else tried_fix(cause.edges, code, trial, file, met)
-        return fix or REMEDIES[first.remedy].fix(*(_line_of(x, sides[0].file) for x in sides))
+        remedy, later = REMEDIES[first.remedy], first.sighting.place.line
+        in_order = sorted(sides, key=lambda x: x.place.line == later) if remedy.is_in_time else sides
+        return fix or remedy.fix(*(_line_of(x, file) for x in in_order))
 
     def _more(self, cause: Cause) -> tuple[str, ...]:
         file = self._sides(cause.pairs[0][0])[0].file

@@ -271,7 +271,8 @@ class Region:
         own, warps = np.broadcast_to(self._recorded.encoded(access), verdict.old.shape), self.order.now.shape[1]
 
         def other(at: tuple[int, ...]) -> list[int]:
-            thread = (at[-3] * warps + at[-2]) * 32 + at[-1]
+            block, warp, lane = self.order.acting_lane(at)
+            thread = (int(block) * warps + int(warp)) * 32 + int(lane)
             seen = verdict.observed is not None and bool(np.broadcast_to(verdict.observed, bad.shape)[at])
             old = int(verdict.old[at])
             return self._recorded.compare.racing(old, int(own[at]), access.strength, thread, observed=seen)

@@ -14,7 +14,8 @@ class Remedy(NamedTuple):
     """The missing order between two threads that race, and its fix.
 
     ``helps`` is a hint for messages that are shown without the fix. ``between`` is the fix if two lines are concerned,
-    and ``within`` if both accesses are in one line; ``call`` is the barrier, if the fix is one.
+    and ``within`` if both accesses are in one line; ``call`` is the barrier, if the fix is one. ``is_in_time`` if the
+    first line of the fix is that of the earlier access, which may be further down in the source.
     """
 
     missing: str
@@ -22,6 +23,7 @@ class Remedy(NamedTuple):
     between: str
     within: str
     call: str = ""
+    is_in_time: bool = False
 
     def fix(self, *lines: str) -> str:
         """Return what would fix a race at one line or at two.
@@ -82,6 +84,7 @@ REMEDIES = {
         "",
         "mbarrier.try_wait in a loop, for the phase of the copy of {0}, in each thread that uses the bytes, before {1}",
         "mbarrier.try_wait in a loop, for the phase of this copy, in each thread that uses the bytes",
+        is_in_time=True,
     ),
     "bulk store": Remedy(
         "",
@@ -90,6 +93,7 @@ REMEDIES = {
         "a barrier, if other threads write the bytes, before {1}",
         "cp.async.bulk.commit_group and cp.async.bulk.wait_group.read in the thread that issued the copy; then a "
         "barrier, if other threads write the bytes",
+        is_in_time=True,
     ),
     "initialise": Remedy(
         "",
@@ -145,6 +149,7 @@ REMEDIES = {
         "fence.proxy.async in the threads of {0}, after it, and before the barrier that orders {1} after it",
         "fence.proxy.async in the threads of the ordinary accesses, before the barrier that orders this line after "
         "them",
+        is_in_time=True,
     ),
     "tensor map": Remedy(
         "",
@@ -152,6 +157,7 @@ REMEDIES = {
         "fence.proxy.tensormap::generic.release (or tensormap.cp_fenceproxy) after {0}, a barrier if the threads "
         "differ, and fence.proxy.tensormap::generic.acquire of the map before {1}",
         "fence.proxy.tensormap::generic.release after the change, and .acquire before this line",
+        is_in_time=True,
     ),
     "one lane": Remedy(
         "",
@@ -164,6 +170,7 @@ REMEDIES = {
         "",
         "wgmma.wait_group before {1}, so that it covers the wgmma of {0}",
         "wgmma.wait_group before this line, so that it covers the wgmma",
+        is_in_time=True,
     ),
 }
 """Remedies of races, by the accesses and the relation of the two threads; and of asynchronous work without a wait."""

@@ -53,11 +53,13 @@ class RaceReports:
             full = full & active
         if not full.any():
             return
-        if self._raced is not None:
-            self._raced.note(race, full, self._numbers)
         threads = np.moveaxis(full.reshape(-1, *shape[-3:]), 0, -1)
         first = np.unravel_index(int(np.argmax(threads)), threads.shape)
         at = (*np.unravel_index(int(first[-1]), shape[:-3]), *first[:3])
+        if not self._racing(race, at):
+            return  # what is recorded belongs to threads that are ordered before the one that issued this copy
+        if self._raced is not None:
+            self._raced.note(race, full, self._numbers)
         own = self._thread_at(at)
         self._note_threads(race, at, own)
 
