@@ -79,9 +79,9 @@ st.global.u32 [%out], %x; ret; }}
     ("make", "message"),
     [
         (lambda: tensor_map(np.zeros((0, 16), np.float32), (1, 16)), r"needs elements; the array's shape is \(0, 16\)"),
-        (lambda: tensor_map(ROWS.astype(">f4"), (1, 16)), "another byte order than a GPU"),
+        (lambda: tensor_map(ROWS.astype(">f4"), (1, 16)), "a GPU has another byte order"),
         (lambda: tensor_map(ROWS[::-1], (1, 16)), "a stride has -256 bytes"),
-        (lambda: TensorMap("00" * 128, ROWS), "made of 128 bytes, not of '0000"),
+        (lambda: TensorMap("00" * 128, ROWS), "consists of 128 bytes, not of '0000"),
         (lambda: TensorMap(bytes(128), ROWS), "a row of the box has 1 bytes"),
     ],
 )

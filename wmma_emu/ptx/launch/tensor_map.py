@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from wmma_emu.errors import ArgumentError, ArgumentValueError, OptionError, shorten
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.ptx.launch.memory_of_arrays import Raw, raw
-from wmma_emu.ptx.launch.memory_of_arrays import raw
 from wmma_emu.ptx.launch.structs import Struct
 from wmma_emu.ptx.tensor_maps.element_types import element_type_of
 from wmma_emu.ptx.tensor_maps.encoding import (
@@ -55,7 +54,7 @@ class TensorMap(Struct):
 
     def __init__(self, given: bytes, array: Any) -> None:
         if not isinstance(given, bytes | bytearray | memoryview):
-            raise ArgumentError(f"a tensor map is made of 128 bytes, not of {shorten(given)}; bytes.fromhex(text)")
+            raise ArgumentError(f"a tensor map consists of 128 bytes, not of {shorten(given)}; bytes.fromhex(text)")
         self.map = TensorMapFields.decode(bytes(given))
         require_legal(self.map.at(0))
         is_view = isinstance(array, np.ndarray) and not array.flags.c_contiguous
@@ -151,7 +150,7 @@ def tensor_map(
     if not array.size:
         raise ArgumentValueError(f"a tensor map needs elements; the array's shape is {array.shape}")
     if not array.dtype.isnative:
-        raise ArgumentValueError("the array has another byte order than a GPU; pass x.astype(x.dtype.newbyteorder('='))")
+        raise ArgumentValueError("a GPU has another byte order; pass x.astype(x.dtype.newbyteorder('='))")
     if array.strides[-1] != array.itemsize:
         raise ArgumentValueError("the last axis of the array must be contiguous; pass np.ascontiguousarray(x)")
     if (box is None) == (im2col is None):

@@ -14,8 +14,8 @@ class Remedy(NamedTuple):
     """The missing order between two threads that race, and its fix.
 
     ``helps`` is a hint for messages that are shown without the fix. ``between`` is the fix if two lines are concerned,
-    and ``within`` if both accesses are in one line; ``call`` is the barrier, if the fix is one. ``is_in_time`` if the
-    first line of the fix is that of the earlier access, which may be further down in the source.
+    and ``within`` if both accesses are in one line; ``call`` is the barrier, if the fix is one. With ``is_in_time``,
+    the fix names the line of the earlier access first, which may be further down in the source.
     """
 
     missing: str
