@@ -37,7 +37,7 @@ def test_a_script_has_its_own_arguments_folder_and_name(script, tmp_path):
     script("value = 7\n", "near.py")
     program = script("import sys, near\nprint(__name__, __file__, sys.argv[1:], near.value)\n")
     done = command("--arch", "a100", program, "--arch", "-v", "--", "x", folder=tmp_path)
-    assert done.stdout == "__main__ programs/script.py ['--arch', '-v', '--', 'x'] 7\n"
+    assert done.stdout == f"__main__ {tmp_path}/programs/script.py ['--arch', '-v', '--', 'x'] 7\n"
     assert done.stderr == "wmma_emu: no kernel was launched on the emulated sm_80\n"
     assert done.returncode == 0
 

@@ -53,7 +53,7 @@ def run_program(program: str, arguments: Sequence[str], is_module: bool = False)
             runpy.run_module(program, run_name="__main__", alter_sys=True)
         else:
             main = ModuleType("__main__")
-            main.__file__ = program
+            main.__file__ = os.path.abspath(program)
             sys.modules["__main__"] = main
             exec(code, main.__dict__)
     except SystemExit as end:

@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
+from wmma_emu.arithmetic import check_engine
 from wmma_emu.instructions import Arch, arch_of
 from wmma_emu.languages.program_report import LanguageLaunch, ProgramReport
 from wmma_emu.ptx import Report
@@ -41,6 +42,7 @@ class Session:
 
     def __post_init__(self) -> None:
         self.arch = arch_of(self.arch)
+        check_engine(self.engine)
         LaunchOptions().but(self.options)
 
     @property
