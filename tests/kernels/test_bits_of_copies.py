@@ -37,7 +37,7 @@ def loaded(row):
 
 
 @pytest.mark.vectors
-@pytest.mark.sweep(keep=1 / 8)
+@pytest.mark.sweep(keep=1 / 16)
 @pytest.mark.parametrize(
     "row", [x for x in ROWS if not x["fault"] and x["done"] and x["name"] not in BEFORE_WAIT], ids=lambda x: x["name"]
 )
@@ -51,7 +51,7 @@ def test_a_load_leaves_the_bytes_of_the_gpu(row):
 
 
 @pytest.mark.vectors
-@pytest.mark.sweep(keep=1 / 4)
+@pytest.mark.sweep(keep=1 / 9)
 @pytest.mark.parametrize("row", [x for x in ROWS if x["fault"]], ids=lambda x: x["name"])
 def test_what_stops_the_kernel_on_the_gpu_is_an_error(row):
     with pytest.raises(DivergenceError, match="deadlock") as caught:  # the copy is not done
@@ -60,7 +60,7 @@ def test_what_stops_the_kernel_on_the_gpu_is_an_error(row):
 
 
 @pytest.mark.vectors
-@pytest.mark.sweep(keep=1 / 6)
+@pytest.mark.sweep(keep=1 / 12)
 @pytest.mark.parametrize(("element", "operation", "a", "b"), list(operands_of_reductions()))
 def test_a_reduction_gives_the_bits_of_the_gpu(element, operation, a, b):
     kind = next(x for x in ELEMENT_TYPES if x.name == element)
@@ -72,7 +72,7 @@ def test_a_reduction_gives_the_bits_of_the_gpu(element, operation, a, b):
     assert np.array_equal(found, RETURNED[f"red_{operation}_dt{kind.driver}"])
 
 
-@pytest.mark.sweep(keep=1 / 12)
+@pytest.mark.sweep(keep=1 / 24)
 @pytest.mark.parametrize("seed", range(240))
 def test_a_load_by_a_drawn_map_leaves_the_bytes_of_a_ptx_kernel(seed):
     array, given, coordinates, offsets = drawn_map(seed)
@@ -86,7 +86,7 @@ def test_a_load_by_a_drawn_map_leaves_the_bytes_of_a_ptx_kernel(seed):
     assert not report.findings
 
 
-@pytest.mark.sweep(keep=1 / 12)
+@pytest.mark.sweep(keep=1 / 24)
 @pytest.mark.parametrize("seed", [x for x in range(240) if not drawn_map(x).offsets])
 def test_a_store_by_a_drawn_map_leaves_the_bytes_of_a_ptx_kernel(seed):
     array, given, coordinates, _ = drawn_map(seed)

@@ -44,7 +44,7 @@ def emulated(launch):
 
 
 @pytest.mark.vectors
-@pytest.mark.sweep(keep=1 / 4)
+@pytest.mark.sweep(keep=1 / 10)
 @pytest.mark.parametrize("case", RECORDED)
 def test_the_operations_of_a_case_give_the_recorded_words(case):
     launches = {(x.reading, len(x.operations)): x for x in barrier_probe_cases.launches(case)}

@@ -27,7 +27,7 @@ def launched(case: BulkCase):
 
 
 @pytest.mark.vectors
-@pytest.mark.sweep(keep=1 / 4)
+@pytest.mark.sweep(keep=1 / 10)
 @pytest.mark.parametrize("case", all_cases(), ids=lambda x: x.name)
 def test_a_bulk_copy_or_reduction_leaves_the_bits_of_the_gpu(case):
     a, report = launched(case)

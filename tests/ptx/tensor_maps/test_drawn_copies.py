@@ -17,7 +17,7 @@ DIGESTS = (Path(__file__).parent / "data" / "drawn_copies.txt").read_text().spli
 
 
 @pytest.mark.vectors
-@pytest.mark.sweep(keep=1 / 40)
+@pytest.mark.sweep(keep=1 / 80)
 @pytest.mark.parametrize("seed", range(len(DIGESTS)))
 def test_a_random_load_leaves_the_shared_memory_of_the_gpu(seed):
     out, stopped = emulated(seed)

@@ -17,7 +17,7 @@ DIGESTS = (Path(__file__).parent / "data" / "drawn_maps.txt").read_text().split(
 
 
 @pytest.mark.vectors
-@pytest.mark.sweep(keep=1 / 20)
+@pytest.mark.sweep(keep=1 / 40)
 @pytest.mark.parametrize("block", range(len(DIGESTS)))
 def test_random_maps_have_the_bytes_of_the_driver_or_are_refused_as_there(block):
     found = [emulated(drawn_map(seed))[0] for seed in range(block * BLOCK, (block + 1) * BLOCK)]

@@ -44,7 +44,7 @@ TOO_FEW_EXPECTED = "tx_expect-16"
 
 
 @pytest.mark.vectors
-@pytest.mark.sweep(keep=1 / 5)
+@pytest.mark.sweep(keep=1 / 10)
 @pytest.mark.parametrize(
     "row", [x for x in ROWS if not x["fault"] and x["name"] not in BEFORE_WAIT], ids=lambda x: x["name"]
 )
@@ -59,7 +59,7 @@ def test_a_load_leaves_the_bytes_of_the_gpu(row):
 
 
 @pytest.mark.vectors
-@pytest.mark.sweep(keep=1 / 4)
+@pytest.mark.sweep(keep=1 / 10)
 @pytest.mark.parametrize("row", [x for x in ROWS if x["fault"]], ids=lambda x: x["name"])
 def test_what_stops_the_kernel_on_the_gpu_is_an_error(row):
     with pytest.raises(KernelFindingsError) as caught:
@@ -105,7 +105,7 @@ def operands_of_reductions():
 
 
 @pytest.mark.vectors
-@pytest.mark.sweep(keep=1 / 3)
+@pytest.mark.sweep(keep=1 / 6)
 @pytest.mark.parametrize(("element", "operation", "a", "b"), list(operands_of_reductions()))
 def test_a_reduction_gives_the_bits_of_the_gpu(element, operation, a, b):
     kind = next(x for x in ELEMENT_TYPES if x.name == element)
