@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from wmma_emu.ptx.launch.triton_arguments import TritonTensor
     from wmma_emu.ptx.launch.triton_module import TritonModule
     from wmma_emu.ptx.memory.device_heap import HeapBlock
+    from wmma_emu.ptx.profile import KernelProfile, Profile, ProfiledLaunches, ProfiledLine, profiling
     from wmma_emu.ptx.program.program import Missing, NotBitExact
     from wmma_emu.ptx.reports.baseline import Baseline, KnownFinding
     from wmma_emu.ptx.reports.finding import Finding
@@ -47,6 +48,7 @@ __all__ = [
     "InvarianceReport",
     "Kernel",
     "KernelExplanation",
+    "KernelProfile",
     "Kind",
     "KnownFinding",
     "Launch",
@@ -55,6 +57,9 @@ __all__ = [
     "Module",
     "ModuleExplanation",
     "NotBitExact",
+    "Profile",
+    "ProfiledLaunches",
+    "ProfiledLine",
     "QuotedLine",
     "Raw",
     "Report",
@@ -70,6 +75,7 @@ __all__ = [
     "Variant",
     "empty",
     "invariance",
+    "profiling",
     "raw",
     "report_schema",
     "sarif",
@@ -96,6 +102,7 @@ _HOMES = {
     "launch.triton_arguments": ("TritonTensor",),
     "launch.triton_module": ("TritonModule",),
     "memory.device_heap": ("HeapBlock",),
+    "profile": ("KernelProfile", "Profile", "ProfiledLaunches", "ProfiledLine", "profiling"),
     "program.program": ("Missing", "NotBitExact"),
     "reports.baseline": ("Baseline", "KnownFinding"),
     "reports.finding": ("Finding",),

@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: MIT
+"""A profiler without a GPU: exact counters of a launch, by kernel, source line and line of the PTX."""
+
+from wmma_emu.ptx.profile.counters import COUNTERS, RATIOS, Counters
+from wmma_emu.ptx.profile.profile import KernelProfile, Profile, ProfiledInstruction, ProfiledLine
+from wmma_emu.ptx.profile.session import ProfiledLaunches, profiling
+
+__all__ = [
+    "COUNTERS",
+    "RATIOS",
+    "Counters",
+    "KernelProfile",
+    "Profile",
+    "ProfiledInstruction",
+    "ProfiledLaunches",
+    "ProfiledLine",
+    "profiling",
+]
