@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The different patterns of addresses among the accesses of many warps: most warps of a kernel access alike."""
 
+import math
+import threading
 from typing import NamedTuple
 
 import numpy as np
@@ -39,12 +41,11 @@ def patterns_of(addresses: Array, mask: Active, shape: tuple[int, ...], unit: in
     """
     full = np.broadcast_shapes(addresses.shape, shape, () if mask is None else mask.shape)
     if mask is None:
-        rows = np.broadcast_to(addresses, (*addresses.shape[:-1], LANES)).reshape(-1, LANES)
-        weight = int(np.prod(full)) // rows.size
-        relative = _relative(rows, unit)
-        if (relative == relative[0]).all():
-            return Patterns(relative[:1], np.ones((1, LANES), np.bool_), np.array([len(rows) * weight]))
-        return _grouped(relative, np.ones(relative.shape, np.bool_), weight)
+        rows = addresses.reshape(-1, addresses.shape[-1])
+        times = math.prod(full) // (len(rows) * LANES)
+        if rows.shape[1] == 1:  # lanes at one address cost the same at any address
+            return Patterns(np.zeros((1, LANES), np.int64), np.ones((1, LANES), np.bool_), np.array([len(rows) * times]))
+        return _of_rows(rows, unit, times)
     rows = np.broadcast_to(addresses, full).reshape(-1, LANES)
     active = np.broadcast_to(mask, full).reshape(-1, LANES)
     taken = active.any(axis=1)
@@ -54,14 +55,47 @@ def patterns_of(addresses: Array, mask: Active, shape: tuple[int, ...], unit: in
         return Patterns(np.zeros((0, LANES), np.int64), np.zeros((0, LANES), np.bool_), np.zeros(0, np.int64))
     first = active.argmax(axis=1)
     rows = np.where(active, rows, rows[np.arange(len(rows)), first][:, None])
-    return _grouped(_relative(rows, unit), active, 1)
+    relative, offsets, _ = _relative(rows, unit)
+    return _grouped(relative + offsets[:, None], active, 1)
 
 
-def _relative(rows: Array, unit: int) -> Rows:
-    """Return addresses relative to the multiple of the unit at or below that of the first lane."""
-    signed = rows.view(np.int64) if rows.dtype == np.uint64 else rows.astype(np.int64)
-    found: Rows = signed - (signed[:, :1] & ~np.int64(unit - 1))
-    return found
+def _of_rows(rows: Array, unit: int, times: int) -> Patterns:
+    """Find the patterns of accesses by all lanes; each row stands for several accesses."""
+    relative, offsets, are_alike = _relative(rows, unit)
+    if not are_alike:
+        return _grouped(relative + offsets[:, None], np.ones(relative.shape, np.bool_), times)
+    counts = np.bincount(offsets, minlength=unit)
+    found = np.flatnonzero(counts)
+    addresses = relative[0] + found[:, None]
+    return Patterns(addresses, np.ones(addresses.shape, np.bool_), counts[found] * times)
+
+
+def _relative(rows: Array, unit: int) -> tuple[Rows, NDArray[np.int64], bool]:
+    """Return addresses relative to those of the first lane; these, modulo the unit; and whether all rows are alike."""
+    given = rows if rows.dtype == np.uint64 else rows.astype(np.uint64)
+    relative, equal = _SCRATCH.take(given.shape)
+    np.subtract(given, given[:, :1], out=relative)
+    np.equal(relative, relative[0], out=equal)
+    return relative.view(np.int64), (given[:, 0] & np.uint64(unit - 1)).astype(np.int64), bool(equal.all())
+
+
+class _Scratch(threading.local):
+    """Arrays that are used again for each access: new ones of this size cost more than the arithmetic."""
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[int, ...], tuple[NDArray[np.uint64], NDArray[np.bool_]]] = {}
+
+    def take(self, shape: tuple[int, ...]) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
+        """Return two arrays of a shape, whose contents are the caller's until the next call."""
+        if shape not in self._kept:
+            if len(self._kept) >= _MOST_SHAPES:
+                self._kept.clear()
+            self._kept[shape] = np.empty(shape, np.uint64), np.empty(shape, np.bool_)
+        return self._kept[shape]
+
+
+_SCRATCH = _Scratch()
+_MOST_SHAPES = 16
 
 
 def _grouped(relative: Rows, active: Lanes, weight: int) -> Patterns:
