@@ -44,7 +44,9 @@ def build(folder: Path, disassembler: str) -> int:
     (folder / "launches.json").write_text(json.dumps(launches))
     (folder / "metrics.json").write_text(json.dumps([*(x.name for x in METRICS), *OTHERS]))
     kernels = {(x["module"].removesuffix(".cubin"), x["kernel"]) for x in launches}
-    print(f"{len(launches)} launches of {len(kernels)} kernels, {sum(x.stat().st_size for x in folder.iterdir())} bytes")
+    print(
+        f"{len(launches)} launches of {len(kernels)} kernels, {sum(x.stat().st_size for x in folder.iterdir())} bytes"
+    )
     for module, kernel in sorted(kernels):
         differs = _differences(modules[module], folder / f"{module}.cubin", kernel, disassembler)
         if differs:

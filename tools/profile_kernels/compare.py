@@ -1,9 +1,82 @@
 # SPDX-License-Identifier: MIT
 """The counters of the emulator beside those of Nsight Compute."""
 
+import json
+import math
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tools.profile_kernels.launches import Launched, all_launches, sizes_of, text_of
+from tools.profile_kernels.metrics import METRICS
+from wmma_emu.ptx import KernelProfile, Module
+
+_SHOWN = 8
+
+
+class Compared(NamedTuple):
+    """A metric of a launch: what Nsight Compute counts, and what the emulator does."""
+
+    part: str
+    launch: str
+    kernel: str
+    metric: str
+    measured: int
+    counted: int
 
 
 def compare(measured: Path, parts: list[str], page: Path | None, vectors: Path | None) -> int:
-    """Count each launch, and compare."""
-    raise NotImplementedError
+    """Count each launch, and print for each metric how many launches agree."""
+    rows = list(_compared(measured, parts))
+    for part in dict.fromkeys(x.part for x in rows):
+        mine = [x for x in rows if x.part == part]
+        print(f"{part}: {len({x.launch for x in mine})} launches of {len({x.kernel for x in mine})} kernels")
+        for metric in dict.fromkeys(x.metric for x in mine):
+            of_metric = [x for x in mine if x.metric == metric]
+            if not any(x.measured or x.counted for x in of_metric):
+                continue
+            wrong = [x for x in of_metric if x.measured != x.counted]
+            print(f"  {metric}: {len(of_metric) - len(wrong)} of {len(of_metric)} equal")
+            for x in wrong[:_SHOWN]:
+                print(f"    {x.launch}: measured {x.measured}, counted {x.counted}")
+    return 0
+
+
+def _compared(measured: Path, parts: list[str]) -> Iterator[Compared]:
+    launches: dict[str, list[Launched]] = {}
+    for launch in all_launches():
+        launches.setdefault(launch.part, []).append(launch)
+    for part, mine in launches.items():
+        file = measured / f"{part}.json"
+        if not file.exists() or (parts and part not in parts):
+            continue
+        found = json.loads(file.read_text())
+        for launch, name, values in zip(mine, found["names"], found["rows"], strict=True):
+            if launch.name != name:
+                raise SystemExit(
+                    f"{part}: {name} was measured, but the launch is {launch.name}; build the bundle again"
+                )
+            counted = profile_of(launch)
+            sums = dict(zip(found["metrics"], values, strict=True))
+            for metric in METRICS:
+                if sums.get(metric.name) is not None:
+                    yield Compared(part, name, launch.kernel, metric.name, int(sums[metric.name]),
+                                   metric.of_profile(counted))  # fmt: skip
+
+
+@cache
+def _module(name: str) -> Module:
+    return Module(text_of(name), arch="h200", findings="report", checks=(), name=f"{name}.ptx")
+
+
+def profile_of(launch: Launched) -> KernelProfile:
+    """Count a launch in the emulator."""
+    grid, block = sizes_of(launch)
+    arguments: list[Any] = [x.copy() if isinstance(x, np.ndarray) else x for x in launch.arguments]
+    report = _module(launch.module)[launch.kernel][grid, block, launch.shared](*arguments, profile=True)
+    if report.profile is None or not math.prod(grid):
+        raise SystemExit(f"{launch.name} was not counted")
+    return report.profile.kernels[0]

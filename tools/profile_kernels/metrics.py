@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from wmma_emu.ptx import KernelProfile
-from wmma_emu.ptx.profile.profile import ProfiledInstruction
+from wmma_emu.ptx.profile import ProfiledInstruction
 
 _GLOBAL = "l1tex__t_{}_pipe_lsu_mem_{}_op_{}"
 _WAVEFRONTS = "sm__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_{}"
@@ -72,8 +72,9 @@ OTHERS = (
     "l1tex__data_bank_conflicts_pipe_lsu_mem_shared", "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ldgsts",
     "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_misc", "l1tex__t_output_wavefronts_pipe_lsu_mem_global_op_ld",
     "sm__sass_inst_executed_op_ldsm", "sm__sass_inst_executed_op_shared_stsm", "sm__sass_inst_executed_op_ldgsts",
-    "sm__sass_inst_executed_op_global_ld", "sm__sass_inst_executed_op_global_st", "sm__sass_inst_executed_op_global_atom",
-    "sm__sass_inst_executed_op_global_red", "sm__sass_inst_executed_op_branch", "sm__sass_branch_targets",
+    "sm__sass_inst_executed_op_global_ld", "sm__sass_inst_executed_op_global_st",
+    "sm__sass_inst_executed_op_global_atom", "sm__sass_inst_executed_op_global_red",
+    "sm__sass_inst_executed_op_branch", "sm__sass_branch_targets",
     "sm__sass_branch_targets_threads_divergent", "sm__sass_branch_targets_threads_uniform", "smsp__inst_executed",
     "sm__sass_thread_inst_executed", "sm__sass_thread_inst_executed_pred_on", "sm__inst_executed_pipe_tensor",
     "sm__inst_executed_pipe_tensor_op_hmma", "sm__inst_executed_pipe_tensor_op_imma",
@@ -83,5 +84,3 @@ OTHERS = (
     "sm__sass_thread_inst_executed_ops_fadd_fmul_ffma_pred_on",
 )  # fmt: skip
 """Metrics that are recorded too, and explain a difference."""
-
-

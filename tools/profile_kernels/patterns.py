@@ -104,11 +104,10 @@ def forms() -> list[Form]:
                                "STSM"))  # fmt: skip
     for kind, size in (("ca", 4), ("ca", 8), ("ca", 16), ("cg", 16)):
         copy = f"@%p cp.async.{kind}.shared.global [%r2], [%d8], {size};\n  cp.async.wait_all;"
-        found.append(_form(f"copy_to_{kind}_{size}", f"add.u64 %d8, %d2, 0; sub.u64 %d8, %d2, %d5; "
-                           f"mul.wide.u32 %d9, %r0, {size}; add.u64 %d8, %d8, %d9;\n  {copy}", size, "LDGSTS"))  # fmt: skip
-        found.append(_form(f"copy_from_{kind}_{size}",
-                           f"mov.u32 %r7, s; mad.lo.u32 %r2, %r0, {size}, %r7; mov.u64 %d8, %d2;\n  {copy}", size,
-                           "LDGSTS"))  # fmt: skip
+        to = f"sub.u64 %d8, %d2, %d5; mul.wide.u32 %d9, %r0, {size}; add.u64 %d8, %d8, %d9;"
+        of = f"mov.u32 %r7, s; mad.lo.u32 %r2, %r0, {size}, %r7; mov.u64 %d8, %d2;"
+        for direction, before in (("to", to), ("from", of)):
+            found.append(_form(f"copy_{direction}_{kind}_{size}", f"{before}\n  {copy}", size, "LDGSTS"))
     return found
 
 
@@ -140,7 +139,18 @@ _OF_LESSER = (
     "even lanes, stride 1", "the middle, stride 8", "drawn some 0", "drawn any 0",
 )  # fmt: skip
 
-_OF_ATOMICS = ("stride 0", "stride 1", "stride 2", "stride 32", "shared by 4", "shared by 2", "one lane, stride 1", "even lanes, stride 1", "drawn few", "drawn any 0")
+_OF_ATOMICS = (
+    "stride 0",
+    "stride 1",
+    "stride 2",
+    "stride 32",
+    "shared by 4",
+    "shared by 2",
+    "one lane, stride 1",
+    "even lanes, stride 1",
+    "drawn few",
+    "drawn any 0",
+)
 
 
 def _patterns(form: str, size: int) -> Iterator[tuple[str, NDArray[np.int64]]]:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Launch a part of the launches of a bundle on the first GPU: the standard library and the driver are enough.
 
-    python3 launch.py BUNDLE PART
+python3 launch.py BUNDLE PART
 """
 
 import ctypes

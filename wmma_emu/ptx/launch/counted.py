@@ -4,7 +4,8 @@
 from wmma_emu.ptx.launch.options import LaunchOptions
 from wmma_emu.ptx.launch.runner import Runner
 from wmma_emu.ptx.profile.counting_launch import CountingLaunch
-from wmma_emu.ptx.profile.profile import KernelProfile, Profile, profiled_instructions, sources_of
+from wmma_emu.ptx.profile.lines import KernelProfile, profiled_instructions
+from wmma_emu.ptx.profile.profile import Profile, sources_of
 from wmma_emu.ptx.profile.session import current_sessions
 
 

@@ -222,7 +222,12 @@ class Launch(Runner):
         return [x for x in found if KINDS[x.kind].check == "races" and x.severity == "error"]
 
     def _run_and_classify(
-        self, values: Sequence[Argument], variables: Any, options: LaunchOptions, course: Course, spent: float = 0,
+        self,
+        values: Sequence[Argument],
+        variables: Any,
+        options: LaunchOptions,
+        course: Course,
+        spent: float = 0,
         recorder: LaunchRecorder | None = None,
     ) -> tuple[Run, list[Sighting]]:
         """Run once, and find out whether the racing values are used: see `classify_uses`.

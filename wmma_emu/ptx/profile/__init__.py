@@ -1,16 +1,20 @@
 # SPDX-License-Identifier: MIT
 """A profiler without a GPU: exact counters of a launch, by kernel, source line and line of the PTX."""
 
+from wmma_emu.ptx.profile.comparison import Change, ProfileChanges
 from wmma_emu.ptx.profile.counters import COUNTERS, RATIOS, Counters
-from wmma_emu.ptx.profile.profile import KernelProfile, Profile, ProfiledInstruction, ProfiledLine
+from wmma_emu.ptx.profile.lines import KernelProfile, ProfiledInstruction, ProfiledLine
+from wmma_emu.ptx.profile.profile import Profile
 from wmma_emu.ptx.profile.session import ProfiledLaunches, profiling
 
 __all__ = [
     "COUNTERS",
     "RATIOS",
+    "Change",
     "Counters",
     "KernelProfile",
     "Profile",
+    "ProfileChanges",
     "ProfiledInstruction",
     "ProfiledLaunches",
     "ProfiledLine",

@@ -16,8 +16,8 @@ class Counters:
     ----------
     executions : int
         Executions of PTX instructions by warps, whatever their guards.
-    threads : int
-        Executions by threads whose guard holds.
+    active_threads, threads : int
+        Executions by threads; and by those of them whose guard holds.
     divergent_executions : int
         Executions by some of the warp's remaining threads only.
     branches : int
@@ -55,6 +55,7 @@ class Counters:
     """
 
     executions: int = 0
+    active_threads: int = 0
     threads: int = 0
     divergent_executions: int = 0
     branches: int = 0
@@ -92,7 +93,7 @@ class Counters:
     @property
     def active_lanes(self) -> float:
         """The mean number of threads of an execution, at most 32."""
-        return _ratio(self.threads, self.executions)
+        return _ratio(self.active_threads, self.executions)
 
     @property
     def sectors_per_request(self) -> float:

@@ -117,7 +117,7 @@ class Counting:
             for index in range(pc, pc + found.length):
                 is_guarded = self.instructions[index].guard is not None
                 self._counts[index] |= {
-                    "executions": found.warps, "divergent_executions": found.divergent,
+                    "executions": found.warps, "active_threads": found.threads, "divergent_executions": found.divergent,
                     "threads": self._guarded[index] if is_guarded else found.threads,
                 }  # fmt: skip
         return [self._of(x, counts) for x, counts in zip(self.instructions, self._counts, strict=True)]

@@ -53,14 +53,13 @@ def _counting_terminator(
 
     def counted(execution: ControlState, active: Active) -> None:
         state = execution.state
+        arrived = active
         if waits:  # lanes that have waited for others come here again
-            active_now = (state.live if active is None else np.broadcast_to(active, state.shape)) & ~execution.at_warp()
-        else:
-            active_now = active
-        if active_now is None or active_now is state.live:
+            arrived = (state.live if active is None else np.broadcast_to(active, state.shape)) & ~execution.at_warp()
+        if arrived is None or arrived is state.live:
             executions.everyone(state.live)
         else:
-            executions.some(np.broadcast_to(active_now, state.shape), state.live)
+            executions.some(np.broadcast_to(arrived, state.shape), state.live)
         end(execution, active)
 
     return counted

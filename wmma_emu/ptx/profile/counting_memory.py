@@ -51,8 +51,8 @@ class CountingMemory(WaveMemory):
             counting.simply(instruction, constant_requests=int(found.counts.sum()))
             return
         if instruction.mnemonic == "wmma":
-            for one, bytes_each, lanes in tile_accesses(instruction, self.chip, space, addresses, mask):
-                counting.accessed(instruction, space, bytes_each, patterns_of(one, lanes, shape, UNITS[space]))
+            for one, bytes_each, taken in tile_accesses(instruction, self.chip, space, addresses, mask):
+                counting.accessed(instruction, space, bytes_each, patterns_of(one, taken, shape, UNITS[space]))
             return
         found = patterns_of(addresses, mask, shape, UNITS[space])
         counting.accessed(instruction, space, size, found)

@@ -57,4 +57,5 @@ def lanes_of(mask: NDArray[np.bool_]) -> NDArray[Any]:
     >>> lanes_of(np.arange(64).reshape(2, 32) < 40).tolist()
     [32, 8]
     """
-    return np.bitwise_count(np.packbits(mask, axis=-1).view(f"u{LANES // 8}"))[..., 0]
+    counts: NDArray[np.uint8] = np.bitwise_count(np.packbits(mask, axis=-1).view(f"u{LANES // 8}"))
+    return counts[..., 0]

@@ -44,7 +44,9 @@ def patterns_of(addresses: Array, mask: Active, shape: tuple[int, ...], unit: in
         rows = addresses.reshape(-1, addresses.shape[-1])
         times = math.prod(full) // (len(rows) * LANES)
         if rows.shape[1] == 1:  # lanes at one address cost the same at any address
-            return Patterns(np.zeros((1, LANES), np.int64), np.ones((1, LANES), np.bool_), np.array([len(rows) * times]))
+            return Patterns(
+                np.zeros((1, LANES), np.int64), np.ones((1, LANES), np.bool_), np.array([len(rows) * times])
+            )
         return _of_rows(rows, unit, times)
     rows = np.broadcast_to(addresses, full).reshape(-1, LANES)
     active = np.broadcast_to(mask, full).reshape(-1, LANES)

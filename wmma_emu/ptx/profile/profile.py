@@ -3,96 +3,25 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
+from os import PathLike
+from pathlib import Path
+from typing import Any
 
 from wmma_emu.errors import UnknownNameError, shorten
-from wmma_emu.ptx.profile.counters import COUNTERS, Counters
-from wmma_emu.ptx.profile.instruction_costs import kind_of
-from wmma_emu.ptx.program.program import KernelProgram, PtxInstruction
-from wmma_emu.ptx.reports.frames import own_frames, short_path
+from wmma_emu.ptx.profile.comparison import ProfileChanges, changes_of
+from wmma_emu.ptx.profile.counters import Counters
+from wmma_emu.ptx.profile.lines import KernelProfile, ProfiledInstruction, ProfiledLine, values_of
+from wmma_emu.ptx.profile.page import page_of, table_html
+from wmma_emu.ptx.profile.plain import csv_of, json_of, kernel_to_dict, parsed
+from wmma_emu.ptx.profile.text import summary_of, table_of
+from wmma_emu.ptx.reports.frames import short_path
+from wmma_emu.spellings import in_either_spelling
 from wmma_emu.suggestions import listed, nearest
 
 _LINE = re.compile(r"(?:(?P<file>.+):)?(?:line )?(?P<number>\d+)")
 _NEAR = 3
-
-
-@dataclass(frozen=True, slots=True)
-class ProfiledInstruction(Counters):
-    """An instruction of the PTX with its counters.
-
-    ``line`` is its line of the PTX, ``text`` the statement there; ``file`` and ``number`` are its own source line, ""
-    and 0 if it is unknown. ``kind`` is its kind in the instruction mix.
-    """
-
-    line: int = 0
-    opcode: str = ""
-    text: str = ""
-    kind: str = ""
-    file: str = ""
-    number: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class ProfiledLine(Counters):
-    """A line with the counters of its instructions.
-
-    ``where`` is the file and line of the source, such as "gemm.cu:41", or "line 54" of the PTX; ``text`` is the line.
-    """
-
-    where: str = ""
-    text: str = ""
-
-
-@dataclass(frozen=True)
-class KernelProfile:
-    """The counters of a kernel, added over its launches.
-
-    Attributes
-    ----------
-    kernel, arch : str
-    launches : int
-    grid, block : tuple of int
-        Of the last launch.
-    shared_bytes : int
-        The shared memory of a block, static and dynamic.
-    instructions : tuple of ProfiledInstruction
-        The instructions of the PTX, also those that were never executed.
-    """
-
-    kernel: str
-    arch: str
-    launches: int
-    grid: tuple[int, int, int]
-    block: tuple[int, int, int]
-    shared_bytes: int
-    instructions: tuple[ProfiledInstruction, ...] = field(repr=False)
-
-    @cached_property
-    def total(self) -> Counters:
-        """The counters of all instructions."""
-        return Counters.total(self.instructions)
-
-    @property
-    def mix(self) -> dict[str, int]:
-        """The executions of each kind of instruction, of PTX, not of machine code; the most frequent kind first."""
-        found: dict[str, int] = {}
-        for x in self.instructions:
-            found[x.kind] = found.get(x.kind, 0) + x.executions
-        return dict(sorted(((k, v) for k, v in found.items() if v), key=lambda item: -item[1]))
-
-    def __add__(self, other: "KernelProfile") -> "KernelProfile":
-        """Add the counters of another launch of the same kernel."""
-        return replace(
-            other, launches=self.launches + other.launches,
-            instructions=tuple(
-                _with(x, x + y) for x, y in zip(self.instructions, other.instructions, strict=True)
-            ),
-        )  # fmt: skip
-
-    @property
-    def _identity(self) -> tuple[object, ...]:
-        return self.kernel, self.arch, tuple((x.line, x.text, x.file, x.number) for x in self.instructions)
 
 
 @dataclass(frozen=True)
@@ -141,7 +70,8 @@ class Profile:
         found: dict[tuple[str, int], list[ProfiledInstruction]] = {}
         for x in self._instructions():
             found.setdefault((x.file, x.number or x.line), []).append(x)
-        return {key: self._line(key, parts) for key, parts in sorted(found.items())}
+        ordered = sorted(found.items(), key=lambda item: (not item[0][0], item[0]))
+        return {key: self._line(key, parts) for key, parts in ordered}
 
     @cached_property
     def ptx_lines(self) -> tuple[ProfiledLine, ...]:
@@ -162,7 +92,7 @@ class Profile:
         file, number = key
         text = self.text_of(file, number) if file else parts[0].text
         where = f"{short_path(file)}:{number}" if file else f"line {number}"
-        return ProfiledLine(**_values(Counters.total(parts)), where=where, text=text)
+        return ProfiledLine(**values_of(Counters.total(parts)), where=where, text=text)
 
     def text_of(self, file: str, number: int) -> str:
         """Return a line of a source file, "" if it is not available."""
@@ -212,37 +142,116 @@ class Profile:
 
     def __add__(self, other: "Profile") -> "Profile":
         """Add the counters of other launches; launches of the same kernel are added to each other."""
-        found = {x._identity: x for x in self.kernels}
+        found = {x.identity: x for x in self.kernels}
         for x in other.kernels:
-            found[x._identity] = found[x._identity] + x if x._identity in found else x
+            found[x.identity] = found[x.identity] + x if x.identity in found else x
         return Profile(tuple(found.values()), {**self.sources, **other.sources})
 
+    def compare(self, before: "Profile") -> ProfileChanges:
+        """Compare the kernels that both have with an earlier profile of the same launches.
 
-def _values(counters: Counters) -> dict[str, int]:
-    return {name: getattr(counters, name) for name in COUNTERS}
-
-
-def _with(instruction: ProfiledInstruction, counters: Counters) -> ProfiledInstruction:
-    return replace(instruction, **_values(counters))
-
-
-def profiled_instructions(
-    program: KernelProgram, instructions: Iterable[PtxInstruction], counted: Iterable[Counters]
-) -> tuple[ProfiledInstruction, ...]:
-    """Join the instructions of a program to their counters, in the order of the PTX; those of one line that are equal
-    are added.
-    """
-    found: dict[tuple[int, str], ProfiledInstruction] = {}
-    for instruction, counters in zip(instructions, counted, strict=True):
-        source = next(iter(own_frames(instruction.source)), None)
-        key = instruction.line, instruction.opcode
-        one = ProfiledInstruction(
-            **_values(counters), line=instruction.line, opcode=instruction.opcode,
-            text=program.text(instruction.line), kind=kind_of(instruction),
-            file="" if source is None else source.file, number=0 if source is None else source.line,
+        Lines are compared by their text, so that lines that only moved do not differ.
+        """
+        common = {x.kernel for x in self.kernels} & {x.kernel for x in before.kernels}
+        old, new = before._only(common), self._only(common)
+        kernels = changes_of(old._totals(), new._totals())
+        lines = changes_of(old._by_text(), new._by_text())
+        changes = [*kernels, *lines]
+        return ProfileChanges(
+            tuple(x for x in changes if x.is_worse), tuple(x for x in changes if not x.is_worse)
         )  # fmt: skip
-        found[key] = _with(found[key], found[key] + one) if key in found else one
-    return tuple(found[key] for key in sorted(found, key=lambda key: key[0]))
+
+    def _only(self, names: set[str]) -> "Profile":
+        return Profile(tuple(x for x in self.kernels if x.kernel in names), self.sources)
+
+    def _totals(self) -> dict[str, Counters]:
+        return {x.kernel: x.total for x in self.kernels}
+
+    def _by_text(self) -> dict[str, Counters]:
+        """Return the counters of each line by its file and text, or by its number if the text is not available."""
+        found: dict[str, Counters] = {}
+        for (file, _), x in self._lines.items():
+            name = f"{short_path(file)}: {x.text}" if file and x.text else x.where
+            found[name] = found.get(name, Counters()) + x
+        return found
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+    @in_either_spelling
+    def to_text(self, width: int = 100, *, by: str = "line", color: bool = False) -> str:
+        """Return a summary of each kernel, and a table of the executed lines.
+
+        Parameters
+        ----------
+        width : int
+            The number of columns.
+        by : {"line", "ptx"}
+            Whether the table has lines of the source or of the PTX.
+        color : bool
+            Whether to add ANSI escape sequences: lines with many conflicts, or unused bytes, are coloured.
+        """
+        summaries = [line for kernel in self.kernels for line in summary_of(kernel)]
+        lines = self._lines_by(by)
+        return "\n".join([*summaries, *(["", *table_of(lines, width, color=color)] if lines else [])])
+
+    def _lines_by(self, by: str) -> tuple[ProfiledLine, ...]:
+        if by not in ("line", "ptx"):
+            raise UnknownNameError(f"by={shorten(by)} is neither 'line' nor 'ptx'")
+        return self.lines if by == "line" else self.ptx_lines
+
+    def __rich__(self) -> Any:
+        """Return the text for a console of `rich`."""
+        from rich.text import Text
+
+        return Text.from_ansi(self.to_text(color=True))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain data; counters that are 0 are left out."""
+        return {"kernels": [kernel_to_dict(x) for x in self.kernels], "sources": dict(self.sources)}
+
+    def to_json(self) -> str:
+        """Return everything as JSON, with a line for each instruction; `read` reads it again."""
+        return json_of(self.kernels, self.sources)
+
+    def to_csv(self, by: str = "line") -> str:
+        """Return a table of all counters as CSV.
+
+        Parameters
+        ----------
+        by : {"line", "ptx"}
+            Whether a row is a line of the source or of the PTX.
+
+        Raises
+        ------
+        UnknownNameError
+            If it is neither.
+        """
+        return csv_of(self._lines_by(by))
+
+    def to_html(self) -> str:
+        """Return a page with the annotated sources, in one file."""
+        return page_of(self.kernels, self._lines, self.sources)
+
+    def _repr_html_(self) -> str:
+        return table_html(self.kernels, self.lines)
+
+    def write(self, path: str | PathLike[str]) -> None:
+        """Write the profile to a file: as HTML or CSV if its name ends so, else as JSON."""
+        target = Path(path)
+        writers = {".html": self.to_html, ".csv": self.to_csv}
+        target.write_text(writers.get(target.suffix.lower(), self.to_json)(), encoding="utf-8")
+
+    @classmethod
+    def read(cls, path: str | PathLike[str]) -> "Profile":
+        """Read a profile from a file that `write` has written as JSON.
+
+        Raises
+        ------
+        ArgumentValueError
+            If the file is not such a file.
+        """
+        return cls(*parsed(Path(path).read_text(encoding="utf-8"), Path(path).name))
 
 
 def sources_of(

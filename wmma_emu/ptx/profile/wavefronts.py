@@ -86,7 +86,8 @@ def _busiest(words: Rows, valid: Lanes) -> NDArray[np.int64]:
     first[:, 1:] &= ordered[:, 1:] != ordered[:, :-1]
     row = np.arange(len(words))[:, None] * BANKS
     found = np.bincount((row + ordered % BANKS)[first], minlength=len(words) * BANKS)
-    return found.reshape(len(words), BANKS).max(axis=1)
+    most: NDArray[np.int64] = found.reshape(len(words), BANKS).max(axis=1)
+    return most
 
 
 def global_sectors(addresses: Rows, size: int, active: Lanes) -> NDArray[np.int64]:
@@ -123,7 +124,8 @@ def colliding_lanes(addresses: Rows, active: Lanes) -> NDArray[np.int64]:
     >>> colliding_lanes(np.arange(32)[None] // 4 * 4, np.ones((1, 32), bool)).item()
     24
     """
-    return active.sum(axis=1) - _distinct(addresses[..., None], active)
+    repeated: NDArray[np.int64] = active.sum(axis=1) - _distinct(addresses[..., None], active)
+    return repeated
 
 
 def _units(addresses: Rows, size: int, unit: int) -> Rows:
