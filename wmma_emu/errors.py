@@ -196,6 +196,10 @@ class AsynchronyDependenceError(ScheduleDependenceError):
     """A kernel's results depend on the time at which its asynchronous operations move their data."""
 
 
+class ProfileLimitError(WmmaEmuError, AssertionError):
+    """Counters of a kernel that exceed a limit of a test, or that became worse than in a saved profile."""
+
+
 class UnmodelledArithmeticError(WmmaEmuError, ValueError):
     """No `DotModel` was found for a function of matrices; ``report`` has the results of the search."""
 

@@ -42,7 +42,7 @@ def build(folder: Path, disassembler: str) -> int:
         launches.append(_described(launch, modules[launch.module], data, places))
     (folder / "data.bin").write_bytes(data)
     (folder / "launches.json").write_text(json.dumps(launches))
-    (folder / "metrics.json").write_text(json.dumps([*(x.name for x in METRICS), *OTHERS]))
+    (folder / "metrics.json").write_text(json.dumps(sorted({*(y for x in METRICS for y in x.names), *OTHERS})))
     kernels = {(x["module"].removesuffix(".cubin"), x["kernel"]) for x in launches}
     print(
         f"{len(launches)} launches of {len(kernels)} kernels, {sum(x.stat().st_size for x in folder.iterdir())} bytes"

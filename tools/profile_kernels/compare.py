@@ -62,9 +62,11 @@ def _compared(measured: Path, parts: list[str]) -> Iterator[Compared]:
             counted = profile_of(launch)
             sums = dict(zip(found["metrics"], values, strict=True))
             for metric in METRICS:
-                if sums.get(metric.name) is not None:
-                    yield Compared(part, name, launch.kernel, metric.name, int(sums[metric.name]),
-                                   metric.of_profile(counted))  # fmt: skip
+                values_of = [sums.get(x) for x in metric.names]
+                if None in values_of or (metric.parts and part not in metric.parts):
+                    continue
+                total = int(sum(x for x in values_of if x is not None))
+                yield Compared(part, name, launch.kernel, metric.title, total, metric.of_profile(counted))
 
 
 @cache

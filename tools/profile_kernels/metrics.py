@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
 """The counters of Nsight Compute that are compared, and the counter of a profile that each corresponds to."""
 
+import re
 from collections.abc import Callable
 from typing import NamedTuple
 
+import wmma_emu as we
 from wmma_emu.ptx import KernelProfile
 from wmma_emu.ptx.profile import ProfiledInstruction
 
@@ -12,58 +14,121 @@ _WAVEFRONTS = "sm__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_{}"
 _CONFLICTS = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_{}"
 _CONFLICTS_OF = "sm__sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared_op_{}"
 _EXECUTED = "sm__sass_inst_executed_op_{}"
+_TENSOR = "sm__inst_executed_pipe_tensor_op_{}"
+
+_Of = Callable[[ProfiledInstruction], bool]
 
 
 class Metric(NamedTuple):
-    """A metric of Nsight Compute (its sum), and what the profile counts instead."""
+    """Metrics of Nsight Compute, of which the sums are added, and what the profile counts instead.
 
-    name: str
+    ``parts`` are the parts of the launches in which they are compared; all if there are none.
+    """
+
+    names: tuple[str, ...]
     of_profile: Callable[[KernelProfile], int]
+    parts: tuple[str, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """The names as one text."""
+        return " + ".join(self.names)
 
 
-def _is(*opcodes: str) -> Callable[[ProfiledInstruction], bool]:
-    return lambda x: x.opcode.split(".")[0] in opcodes or x.opcode.startswith(tuple(y for y in opcodes if "." in y))
+def _is(*mnemonics: str) -> _Of:
+    return lambda x: x.opcode.split(".")[0] in mnemonics
 
 
-def _sum(which: Callable[[ProfiledInstruction], bool], counter: str) -> Callable[[KernelProfile], int]:
-    return lambda profile: sum(getattr(x, counter) for x in profile.instructions if which(x))
+def _is_matrix_load(x: ProfiledInstruction) -> bool:
+    """Return whether ptxas makes ldmatrix of a wmma.load."""
+    return bool(re.match(r"wmma\.load\.[ab]\..*\.shared\.b?f16$", x.opcode))
 
 
-_LOADS, _STORES = _is("ld", "ldu", "wmma.load"), _is("st", "wmma.store")
-_ATOM, _RED = _is("atom"), _is("red")
-_COPIES, _LDMATRIX, _STMATRIX = _is("cp"), _is("ldmatrix"), _is("stmatrix")
+def _loads(x: ProfiledInstruction) -> bool:
+    return _is("ld", "ldu")(x) or (x.opcode.startswith("wmma.load") and not _is_matrix_load(x))
 
 
-def _shared_atomics(counter: str) -> Callable[[KernelProfile], int]:
-    return lambda profile: _sum(_ATOM, counter)(profile) + _sum(_RED, counter)(profile)
+def _ldmatrix(x: ProfiledInstruction) -> bool:
+    return _is("ldmatrix")(x) or _is_matrix_load(x)
 
 
-def _metrics() -> list[Metric]:
+def _stores(x: ProfiledInstruction) -> bool:
+    return _is("st")(x) or x.opcode.startswith("wmma.store")
+
+
+def _cached_copies(x: ProfiledInstruction) -> bool:
+    return x.opcode.startswith("cp.async.ca")
+
+
+_COPIES, _STMATRIX, _ATOMICS = _is("cp"), _is("stmatrix"), _is("atom", "red")
+
+
+def _sum(counter: str, *which: _Of) -> Callable[[KernelProfile], int]:
+    return lambda profile: sum(getattr(x, counter) for x in profile.instructions if any(y(x) for y in which))
+
+
+def _machine_instructions(profile: KernelProfile) -> int:
+    """Return the machine instructions of the matrix instructions of a kernel."""
+    return sum(x.executions * _times(x.opcode) for x in profile.instructions if x.matrix_instructions)
+
+
+def _times(opcode: str) -> int:
+    """Return the number of machine instructions of a matrix instruction."""
+    machine = we.instruction(opcode.replace("::ordered_metadata", ""), arch="h200").machine
+    return sum(int(x) for x in re.findall(r"(\d+)x", machine)) or 1
+
+
+def _of_global() -> list[Metric]:
     found = []
-    for space, counters in (("global", ("global_requests", "global_sectors")),
-                            ("local", ("local_requests", "local_sectors"))):  # fmt: skip
-        for what, counter in zip(("requests", "sectors"), counters, strict=True):
-            for op, which in (("ld", _LOADS), ("st", _STORES)):
-                found.append(Metric(_GLOBAL.format(what, space, op), _sum(which, counter)))
     for what in ("requests", "sectors"):
-        for op, which in (("atom", _ATOM), ("red", _RED)):
-            found.append(Metric(_GLOBAL.format(what, "global", op), _sum(which, f"global_{what}")))
-        name = f"sm__sass_l1tex_t_{what}_pipe_lsu_mem_global_op_ldgsts"
-        found.append(Metric(name, _sum(_COPIES, f"global_{what}")))
-    for op, which in (("ldsm", _LDMATRIX), ("stsm", _STMATRIX), ("ldgsts", _COPIES)):
-        found.append(Metric(_WAVEFRONTS.format(op), _sum(which, "shared_wavefronts")))
-        found.append(Metric(_CONFLICTS_OF.format(op), _sum(which, "bank_conflicts")))
-    for op, which in (("ld", _LOADS), ("st", _STORES)):
-        found.append(Metric(_WAVEFRONTS.format(op), _sum(which, "shared_wavefronts")))
-        found.append(Metric(_CONFLICTS.format(op), _sum(which, "bank_conflicts")))
-        found.append(Metric(_EXECUTED.format(f"shared_{op}"), _sum(which, "shared_requests")))
-    found.append(Metric(_WAVEFRONTS.format("atom"), _shared_atomics("shared_wavefronts")))
-    found.append(Metric(_CONFLICTS.format("atom"), _shared_atomics("bank_conflicts")))
-    found.append(Metric(_EXECUTED.format("shared_atom"), _shared_atomics("shared_requests")))
+        counter, name = f"global_{what}", f"l1tex__t_{what}_pipe_lsu_mem_global_op_"
+        copies = _COPIES if what == "requests" else _cached_copies
+        found += [
+            Metric((f"{name}ld",), _sum(counter, _loads, copies)),
+            Metric((f"{name}st",), _sum(counter, _stores)),
+            Metric((f"{name}atom", f"{name}red"), _sum(counter, _ATOMICS)),
+            Metric((f"sm__sass_l1tex_t_{what}_pipe_lsu_mem_global_op_ldgsts",), _sum(counter, _COPIES)),
+            Metric((_GLOBAL.format(what, "local", "ld"),), _sum(f"local_{what}", _loads)),
+            Metric((_GLOBAL.format(what, "local", "st"),), _sum(f"local_{what}", _stores)),
+        ]
     return found
 
 
-METRICS = _metrics()
+def _of_shared() -> list[Metric]:
+    wavefronts, conflicts, requests = "shared_wavefronts", "bank_conflicts", "shared_requests"
+    found = [
+        Metric((_WAVEFRONTS.format(op),), _sum(wavefronts, which))
+        for op, which in (
+            ("ld", _loads), ("st", _stores), ("atom", _ATOMICS), ("ldsm", _ldmatrix), ("stsm", _STMATRIX),
+            ("ldgsts", _COPIES),
+        )
+    ]  # fmt: skip
+    found += [
+        Metric((_CONFLICTS_OF.format(op),), _sum(conflicts, which))
+        for op, which in (("ldsm", _ldmatrix), ("stsm", _STMATRIX), ("ldgsts", _COPIES))
+    ]
+    found += [
+        Metric((_CONFLICTS.format("ld"),), _sum(conflicts, _loads, _ldmatrix)),
+        Metric((_CONFLICTS.format("st"),), _sum(conflicts, _stores, _STMATRIX)),
+        Metric((_CONFLICTS.format("atom"),), _sum(conflicts, _ATOMICS)),
+        Metric((_EXECUTED.format("shared_ld"),), _sum(requests, _loads)),
+        Metric((_EXECUTED.format("shared_st"),), _sum(requests, _stores)),
+        Metric((_EXECUTED.format("shared_atom"),), _sum(requests, _ATOMICS)),
+    ]
+    return found
+
+
+def _of_execution() -> list[Metric]:
+    branches = ("branches",)
+    tensor = tuple(_TENSOR.format(x) for x in ("hmma", "imma", "dmma"))
+    return [
+        Metric(("sm__sass_branch_targets",), _sum("branches", _is("bra")), branches),
+        Metric(("sm__sass_branch_targets_threads_divergent",), _sum("divergent_branches", _is("bra")), branches),
+        Metric(tensor, _machine_instructions, ("ladder", "examples", "others")),
+    ]
+
+
+METRICS = [*_of_global(), *_of_shared(), *_of_execution()]
 """The compared metrics."""
 
 OTHERS = (

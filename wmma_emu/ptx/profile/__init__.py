@@ -3,6 +3,7 @@
 
 from wmma_emu.ptx.profile.comparison import Change, ProfileChanges
 from wmma_emu.ptx.profile.counters import COUNTERS, RATIOS, Counters
+from wmma_emu.ptx.profile.limits import Limit
 from wmma_emu.ptx.profile.lines import KernelProfile, ProfiledInstruction, ProfiledLine
 from wmma_emu.ptx.profile.profile import Profile
 from wmma_emu.ptx.profile.session import ProfiledLaunches, profiling
@@ -13,6 +14,7 @@ __all__ = [
     "Change",
     "Counters",
     "KernelProfile",
+    "Limit",
     "Profile",
     "ProfileChanges",
     "ProfiledInstruction",

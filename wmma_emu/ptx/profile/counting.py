@@ -3,43 +3,63 @@
 
 from collections import defaultdict
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from wmma_emu.ptx.profile.bypassing_copies import bypassing_copy
 from wmma_emu.ptx.profile.counters import Counters
 from wmma_emu.ptx.profile.executions import Executions
 from wmma_emu.ptx.profile.instruction_costs import operations_of, products_of
-from wmma_emu.ptx.profile.patterns import Patterns
-from wmma_emu.ptx.profile.wavefronts import colliding_lanes, global_sectors, local_sectors, shared_wavefronts
+from wmma_emu.ptx.profile.patterns import PairedPatterns, Patterns
+from wmma_emu.ptx.profile.wavefronts import (
+    Lanes,
+    Rows,
+    Wavefronts,
+    atomic_sectors,
+    atomic_wavefronts,
+    colliding_lanes,
+    copy_wavefronts,
+    global_sectors,
+    local_sectors,
+    shared_wavefronts,
+)
 from wmma_emu.ptx.program.program import PtxInstruction
 
 _BARRIERS = ("bar", "barrier")
+_Costs = tuple[NDArray[np.int64], ...]
 
 
-def _of_shared(patterns: Patterns, size: int) -> tuple[NDArray[np.int64], ...]:
-    needed, without_conflicts = shared_wavefronts(patterns.addresses, size, patterns.active)
-    return needed, needed - without_conflicts
+def _wavefronts(found: Wavefronts) -> _Costs:
+    return found.needed, found.needed - found.without_conflicts
 
 
-def _of_global(patterns: Patterns, size: int) -> tuple[NDArray[np.int64], ...]:
-    return (global_sectors(patterns.addresses, size, patterns.active),)
+_OF_SHARED = ("shared_wavefronts", "bank_conflicts")
 
 
-def _of_local(patterns: Patterns, size: int) -> tuple[NDArray[np.int64], ...]:
-    return (local_sectors(patterns.addresses, size, patterns.active),)
+class AccessRule(NamedTuple):
+    """How accesses of one kind are counted.
+
+    ``costs`` are those of each pattern, from its addresses, the bytes of a lane and its lanes; ``counters`` the names
+    of the counters that they are added to; addresses that differ by a multiple of ``unit`` in all lanes cost the same.
+    """
+
+    space: str
+    unit: int
+    costs: Callable[[Rows, int, Lanes], _Costs]
+    counters: tuple[str, ...]
 
 
-_COSTS: dict[str, tuple[Callable[[Patterns, int], tuple[NDArray[np.int64], ...]], tuple[str, ...]]] = {
-    "shared": (_of_shared, ("shared_wavefronts", "bank_conflicts")),
-    "global": (_of_global, ("global_sectors",)),
-    "local": (_of_local, ("local_sectors",)),
-}
-"""The costs of an access to each space, and the counters of them."""
-
-UNITS = {"shared": 4, "global": 32, "local": 4}
-"""The bytes by which addresses may differ in all lanes without another cost."""
+ACCESS_RULES = {
+    "shared load": AccessRule("shared", 4, lambda *x: _wavefronts(shared_wavefronts(*x)), _OF_SHARED),
+    "shared store": AccessRule("shared", 4, lambda *x: _wavefronts(shared_wavefronts(*x, joins=False)), _OF_SHARED),
+    "shared atomic": AccessRule("shared", 4, lambda *x: _wavefronts(atomic_wavefronts(*x)), _OF_SHARED),
+    "global": AccessRule("global", 32, lambda *x: (global_sectors(*x),), ("global_sectors",)),
+    "global atomic": AccessRule("global", 32, lambda *x: (atomic_sectors(*x),), ("global_sectors",)),
+    "local": AccessRule("local", 4, lambda *x: (local_sectors(*x),), ("local_sectors",)),
+}  # fmt: skip
+"""The rules, measured on an H200; see the table of evidence."""
 
 
 class Counting:
@@ -74,24 +94,46 @@ class Counting:
         for name, amount in amounts.items():
             found[name] += amount
 
-    def accessed(self, instruction: PtxInstruction, space: str, size: int, patterns: Patterns) -> None:
-        """Count accesses of warps to a space, ``size`` bytes in each lane."""
+    def accessed(self, instruction: PtxInstruction, rule: str, size: int, patterns: Patterns) -> None:
+        """Count accesses of warps by a rule, ``size`` bytes in each lane."""
         index = self._index.get(id(instruction))
         requests = int(patterns.counts.sum())
         if index is None or not requests:
             return
         lanes = int(patterns.active.sum(axis=1) @ patterns.counts)
-        function, names = _COSTS[space]
-        costs = self._total(space, size, patterns, function)
+        space, _, costs, names = ACCESS_RULES[rule]
+        found = self._total(rule, size, patterns, costs)
         self.add(index, **{f"{space}_requests": requests, f"{space}_bytes": lanes * size},
-                 **dict(zip(names, costs, strict=True)))  # fmt: skip
+                 **dict(zip(names, found, strict=True)))  # fmt: skip
 
     def collided(self, instruction: PtxInstruction, patterns: Patterns) -> None:
         """Count atomic operations of warps."""
         index = self._index.get(id(instruction))
         if index is not None:
-            (found,) = self._total("atomic", 0, patterns, lambda x, _: (colliding_lanes(x.addresses, x.active),))
+            (found,) = self._total("atomic", 0, patterns, lambda x, _, active: (colliding_lanes(x, active),))
             self.add(index, atomics=int(patterns.counts.sum()), atomic_collisions=found)
+
+    def copied(
+        self, instruction: PtxInstruction, size: int, patterns: PairedPatterns, *, bypasses: bool
+    ) -> None:  # fmt: skip
+        """Count asynchronous copies of warps, through the L1 cache or past it."""
+        index = self._index.get(id(instruction))
+        requests = int(patterns.counts.sum())
+        if index is None or not requests:
+            return
+        source, target, active, counts = patterns
+        if bypasses:
+            sectors, wavefronts = np.array(bypassing_copy(source, target, active)).T
+            conflicts = np.zeros_like(wavefronts)
+        else:
+            sectors = global_sectors(source, size, active)
+            wavefronts, conflicts = _wavefronts(copy_wavefronts(source, target, size, active))
+        size_of_all = int(active.sum(axis=1) @ counts) * size
+        self.add(
+            index, global_requests=requests, global_sectors=int(sectors @ counts), global_bytes=size_of_all,
+            shared_requests=requests, shared_wavefronts=int(wavefronts @ counts),
+            bank_conflicts=int(conflicts @ counts), shared_bytes=size_of_all,
+        )  # fmt: skip
 
     def simply(self, instruction: PtxInstruction, **amounts: int) -> None:
         """Add to counters of an instruction."""
@@ -100,15 +142,16 @@ class Counting:
             self.add(index, **amounts)
 
     def _total(
-        self, what: str, size: int, patterns: Patterns, function: Callable[[Patterns, int], tuple[Any, ...]]
+        self, rule: str, size: int, patterns: Patterns, costs: Callable[[Rows, int, Lanes], _Costs]
     ) -> tuple[int, ...]:  # fmt: skip
         """Return the costs of all accesses; those of a single pattern are remembered."""
-        if len(patterns.counts) > 1:
-            return tuple(int(x @ patterns.counts) for x in function(patterns, size))
-        key = what, size, patterns.addresses.tobytes(), patterns.active.tobytes()
+        addresses, active, counts = patterns
+        if len(counts) > 1:
+            return tuple(int(x @ counts) for x in costs(addresses, size, active))
+        key = rule, size, addresses.tobytes(), active.tobytes()
         if key not in self._known:
-            self._known[key] = tuple(int(x[0]) for x in function(patterns, size))
-        times = int(patterns.counts[0])
+            self._known[key] = tuple(int(x[0]) for x in costs(addresses, size, active))
+        times = int(counts[0])
         return tuple(x * times for x in self._known[key])
 
     def counters(self) -> list[Counters]:

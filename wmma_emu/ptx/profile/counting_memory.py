@@ -5,18 +5,24 @@ from typing import Any
 
 import numpy as np
 
+from wmma_emu.ptx.memory.async_copies import AsyncCopies
+from wmma_emu.ptx.memory.masks import narrowest
 from wmma_emu.ptx.memory.resolved_access import ResolvedAccess
 from wmma_emu.ptx.memory.wave_memory import WaveMemory
-from wmma_emu.ptx.profile.counting import UNITS, Counting
-from wmma_emu.ptx.profile.patterns import patterns_of
+from wmma_emu.ptx.profile.counting import ACCESS_RULES, Counting
+from wmma_emu.ptx.profile.patterns import paired_patterns, patterns_of
 from wmma_emu.ptx.profile.tile_accesses import tile_accesses
 from wmma_emu.ptx.program.program import PtxInstruction
 from wmma_emu.ptx.threads import Active, Array
 
-_COUNTED = ("ld", "ldu", "st", "ldmatrix", "stmatrix", "wmma", "cp", "atom", "red")
-"""The instructions whose accesses are counted: textures and mbarriers have other units."""
+_OF_SHARED = {
+    "ld": "load", "ldu": "load", "ldmatrix": "store", "wmma": "load", "st": "store", "stmatrix": "store",
+    "atom": "atomic", "red": "atomic",
+}  # fmt: skip
+"""The rule by which accesses to shared memory are counted, by mnemonic. Textures and mbarriers have other units."""
 
 _ATOMIC = ("atom", "red")
+_LINE = 128
 
 
 class CountingMemory(WaveMemory):
@@ -24,7 +30,8 @@ class CountingMemory(WaveMemory):
 
     def __init__(self, counting: Counting, *arguments: Any) -> None:
         super().__init__(*arguments)
-        self._counting = counting
+        self.counting = counting
+        self.copies = _CountingCopies(self)
 
     def resolve(
         self, instruction: PtxInstruction, space: str, addresses: Array, size: int, count: int, alignment: int,
@@ -34,27 +41,49 @@ class CountingMemory(WaveMemory):
         resolved = super().resolve(
             instruction, space, addresses, size, count, alignment, active, write=write, ordering=ordering
         )
-        if instruction.mnemonic in _COUNTED and space in UNITS:
+        mnemonic = instruction.mnemonic
+        if mnemonic in _OF_SHARED:
             self._count(instruction, space, addresses, size * count, resolved.mask)
+        elif mnemonic == "cp" and "bulk" in instruction.modifiers and space == "global":
+            full = np.broadcast_shapes(addresses.shape, self.threads.shape)
+            lanes = int(np.prod(full)) if resolved.mask is None else int(np.broadcast_to(resolved.mask, full).sum())
+            self.counting.simply(instruction, bulk_bytes=lanes * size * count)
         return resolved
 
     def _count(self, instruction: PtxInstruction, space: str, addresses: Array, size: int, mask: Active) -> None:
-        counting, shape = self._counting, self.threads.shape
-        if instruction.mnemonic == "cp" and "bulk" in instruction.modifiers:
-            if space == "global":
-                full = np.broadcast_shapes(addresses.shape, shape)
-                lanes = int(np.prod(full)) if mask is None else int(np.broadcast_to(mask, full).sum())
-                counting.simply(instruction, bulk_bytes=lanes * size)
-            return
         if "const" in instruction.modifiers:
-            found = patterns_of(addresses, mask, shape, 4)
-            counting.simply(instruction, constant_requests=int(found.counts.sum()))
+            found = patterns_of(addresses, mask, self.threads.shape, 4)
+            self.counting.simply(instruction, constant_requests=int(found.counts.sum()))
+            return
+        is_atomic = instruction.mnemonic in _ATOMIC
+        rule = f"shared {_OF_SHARED[instruction.mnemonic]}" if space == "shared" else space
+        rule = "global atomic" if is_atomic and space == "global" else rule
+        if rule not in ACCESS_RULES:  # parameters
             return
         if instruction.mnemonic == "wmma":
-            for one, bytes_each, taken in tile_accesses(instruction, self.chip, space, addresses, mask):
-                counting.accessed(instruction, space, bytes_each, patterns_of(one, taken, shape, UNITS[space]))
+            for one, bytes_each, taken, is_matrix in tile_accesses(instruction, self.chip, space, addresses, mask):
+                joins = instruction.modifiers[0] == "load" and not is_matrix
+                rule = space if space != "shared" else "shared load" if joins else "shared store"
+                found = patterns_of(one, taken, self.threads.shape, ACCESS_RULES[rule].unit)
+                self.counting.accessed(instruction, rule, bytes_each, found)
             return
-        found = patterns_of(addresses, mask, shape, UNITS[space])
-        counting.accessed(instruction, space, size, found)
-        if instruction.mnemonic in _ATOMIC:
-            counting.collided(instruction, found)
+        found = patterns_of(addresses, mask, self.threads.shape, ACCESS_RULES[rule].unit)
+        self.counting.accessed(instruction, rule, size, found)
+        if is_atomic:
+            self.counting.collided(instruction, found)
+
+
+class _CountingCopies(AsyncCopies):
+    """The asynchronous copies of a wave; each is counted once, whatever it reads."""
+
+    memory: CountingMemory
+
+    def issue(
+        self, instruction: PtxInstruction, target: Array, source: Array, size: int, read: Array, active: Active
+    ) -> None:
+        memory = self.memory
+        active_now = memory.threads.exists if active is None else active
+        reads = None if (read != 0).all() else np.broadcast_to(read != 0, memory.threads.shape)
+        found = paired_patterns(source, target, narrowest(active_now, reads), memory.threads.shape, _LINE)
+        memory.counting.copied(instruction, size, found, bypasses="cg" in instruction.modifiers)
+        super().issue(instruction, target, source, size, read, active)

@@ -12,7 +12,7 @@ from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.profile.wavefronts import Lanes, Rows
 from wmma_emu.ptx.threads import Active, Array
 
-_FACTORS = np.random.default_rng(29).integers(1, 1 << 62, LANES + 1, dtype=np.int64) | 1
+_FACTORS = np.random.default_rng(29).integers(1, 1 << 62, 2 * LANES + 1, dtype=np.int64) | 1
 
 
 class Patterns(NamedTuple):
@@ -61,6 +61,35 @@ def patterns_of(addresses: Array, mask: Active, shape: tuple[int, ...], unit: in
     return _grouped(relative + offsets[:, None], active, 1)
 
 
+class PairedPatterns(NamedTuple):
+    """Different patterns of copies: both addresses and the lanes, (patterns, 32), and how many copies have each."""
+
+    source: Rows
+    target: Rows
+    active: Lanes
+    counts: NDArray[np.int64]
+
+
+def paired_patterns(source: Array, target: Array, mask: Active, shape: tuple[int, ...], unit: int) -> PairedPatterns:
+    """Find the different patterns of copies, as `patterns_of` does of accesses."""
+    full = np.broadcast_shapes(source.shape, target.shape, shape, () if mask is None else mask.shape)
+    active = np.broadcast_to(True if mask is None else mask, full).reshape(-1, LANES)
+    taken = active.any(axis=1)
+    active = active[taken]
+    if not len(active):
+        nothing = np.zeros((0, LANES), np.int64)
+        return PairedPatterns(nothing, nothing, active, np.zeros(0, np.int64))
+    first = active.argmax(axis=1)
+    sides = []
+    for given in (source, target):
+        rows = np.broadcast_to(given, full).reshape(-1, LANES)[taken]
+        rows = np.where(active, rows, rows[np.arange(len(rows)), first][:, None])
+        relative, offsets, _ = _relative(rows, unit)
+        sides.append(relative + offsets[:, None])
+    found = _grouped(np.concatenate(sides, axis=1), active, 1)
+    return PairedPatterns(found.addresses[:, :LANES], found.addresses[:, LANES:], found.active, found.counts)
+
+
 def _of_rows(rows: Array, unit: int, times: int) -> Patterns:
     """Find the patterns of accesses by all lanes; each row stands for several accesses."""
     relative, offsets, are_alike = _relative(rows, unit)
@@ -103,7 +132,7 @@ _MOST_SHAPES = 16
 def _grouped(relative: Rows, active: Lanes, weight: int) -> Patterns:
     """Group equal rows, by a hash of each; rows of equal hashes are compared."""
     lanes = np.packbits(active, axis=1).view(np.uint32)[:, 0].astype(np.int64)
-    hashes = relative @ _FACTORS[:LANES] + lanes * _FACTORS[LANES]
+    hashes = relative @ _FACTORS[: relative.shape[1]] + lanes * _FACTORS[-1]
     _, chosen, group, counts = np.unique(hashes, return_index=True, return_inverse=True, return_counts=True)
     same = (relative == relative[chosen][group]).all() and (lanes == lanes[chosen][group]).all()
     if not same:  # two patterns have one hash: every row stands for itself

@@ -9,12 +9,14 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from wmma_emu.errors import UnknownNameError, shorten
+from wmma_emu.errors import ProfileLimitError, UnknownNameError, shorten
 from wmma_emu.ptx.profile.comparison import ProfileChanges, changes_of
 from wmma_emu.ptx.profile.counters import Counters
+from wmma_emu.ptx.profile.limits import Limit
 from wmma_emu.ptx.profile.lines import KernelProfile, ProfiledInstruction, ProfiledLine, values_of
 from wmma_emu.ptx.profile.page import page_of, table_html
 from wmma_emu.ptx.profile.plain import csv_of, json_of, kernel_to_dict, parsed
+from wmma_emu.ptx.profile.snapshot import snapshot_of
 from wmma_emu.ptx.profile.text import summary_of, table_of
 from wmma_emu.ptx.reports.frames import short_path
 from wmma_emu.spellings import in_either_spelling
@@ -175,6 +177,44 @@ class Profile:
             found[name] = found.get(name, Counters()) + x
         return found
 
+    def require(self, *limits: str, line: str | None = None) -> None:
+        """Require limits of a line, or of every kernel.
+
+        Parameters
+        ----------
+        *limits : str
+            Such as ``"bank_conflicts <= 0"`` or ``"active_lanes >= 24"``: a counter or a ratio of `Counters`.
+        line : str, optional
+            A line, as for ``profile[line]``.
+
+        Raises
+        ------
+        OptionError
+            If a limit has the wrong form, or there is no such counter.
+        ProfileLimitError
+            If a limit does not hold; the error names the lines that contribute most.
+        UnknownNameError
+            If there is no such line.
+        """
+        wanted = [Limit.of(x) for x in limits]
+        if line is not None:
+            found = self[line]
+            counters = found.total if isinstance(found, KernelProfile) else found
+            texts = [x.text(line, counters) for x in wanted if not x.holds(counters)]
+        else:
+            texts = [
+                limit.text(kernel.kernel, kernel.total, self._only({kernel.kernel}).lines)
+                for kernel in self.kernels
+                for limit in wanted
+                if not limit.holds(kernel.total)
+            ]
+        if texts:
+            raise ProfileLimitError("\n".join(texts))
+
+    def snapshot(self) -> str:
+        """Return the counters of kernels and lines as text without line numbers, for a file that is reviewed."""
+        return snapshot_of(self.kernels, self._by_text().items())
+
     def __str__(self) -> str:
         return self.to_text()
 
@@ -252,6 +292,17 @@ class Profile:
             If the file is not such a file.
         """
         return cls(*parsed(Path(path).read_text(encoding="utf-8"), Path(path).name))
+
+    @classmethod
+    def from_json(cls, text: str) -> "Profile":
+        """Return the profile that `to_json` has written.
+
+        Raises
+        ------
+        ArgumentValueError
+            If the text is not such a text.
+        """
+        return cls(*parsed(text, "the text"))
 
 
 def sources_of(

@@ -41,8 +41,13 @@ _SESSIONS: ContextVar[tuple[ProfiledLaunches, ...]] = ContextVar("_SESSIONS", de
 
 
 @contextmanager
-def profiling() -> Iterator[ProfiledLaunches]:
+def profiling(into: ProfiledLaunches | None = None) -> Iterator[ProfiledLaunches]:
     """Count all launches of a piece of code, those of plug-ins too.
+
+    Parameters
+    ----------
+    into : ProfiledLaunches, optional
+        The profile to which the launches are added; a new one by default.
 
     Yields
     ------
@@ -57,7 +62,7 @@ def profiling() -> Iterator[ProfiledLaunches]:
     >>> profile.kernels
     ()
     """
-    found = ProfiledLaunches()
+    found = ProfiledLaunches() if into is None else into
     token = _SESSIONS.set((*_SESSIONS.get(), found))
     try:
         yield found

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """The accesses that ptxas makes of a wmma.load or wmma.store.
 
-A tile of 16-bit elements of A or B comes from shared memory by ldmatrix; every other tile is loaded and stored register
-by register, in vectors of elements that are adjacent in memory and in the fragment (ptxas 13.0, sm_90a, read in the
-disassembly).
+A tile of 16-bit elements of A or B is loaded as matrices of eight rows of 16 bytes: from shared memory by ldmatrix,
+from global memory with 4 bytes in each lane. Every other tile is loaded and stored register by register, in vectors of
+elements that are adjacent in memory and in the fragment (ptxas 13.0, sm_90a, read in the disassembly).
 """
 
 from collections.abc import Iterator
@@ -24,8 +24,9 @@ _WIDEST = 16
 
 def tile_accesses(
     instruction: PtxInstruction, chip: str, space: str, vectors: Array, mask: Active
-) -> Iterator[tuple[Array, int, Active]]:  # fmt: skip
-    """Yield the accesses to a tile: the addresses of the lanes, the bytes of each, and the lanes.
+) -> Iterator[tuple[Array, int, Active, bool]]:  # fmt: skip
+    """Yield the accesses to a tile: the addresses of the lanes, the bytes of each, the lanes, and whether it is an
+    ldmatrix.
 
     ``vectors`` are the addresses of the tile's vectors, (passes, blocks, warps, 32), line after line.
     """
@@ -34,15 +35,25 @@ def tile_accesses(
     flat = np.moveaxis(vectors.reshape(-1, *vectors.shape[-3:]), 0, -2)
     flat = flat.reshape(*flat.shape[:-2], -1)
     base, pitch = flat[..., :1], flat[..., in_line : in_line + 1] - flat[..., :1]
-    if space == "shared" and instruction.modifiers[1] in ("a", "b") and tile.layout.element_bits == 16:
+    of_matrices = instruction.modifiers[1] in ("a", "b") and tile.layout.element_bits == 16
+    if of_matrices and space == "shared":
         for line, byte in _rows_of_ldmatrix(tile):
             lanes = np.arange(LANES) < len(line)
             given = np.resize(line, LANES), np.resize(byte, LANES)
             addresses = base + given[0].astype(np.uint64) * pitch + given[1].astype(np.uint64)
-            yield addresses, _ROW_BYTES, narrowest(mask, None if lanes.all() else lanes.reshape(1, 1, LANES))
+            yield addresses, _ROW_BYTES, narrowest(mask, None if lanes.all() else lanes.reshape(1, 1, LANES)), True
         return
-    for line, byte, size in _vectors_of_registers(tile):
-        yield base + line.astype(np.uint64) * pitch + byte.astype(np.uint64), size, mask
+    for line, byte, size in _words_of_matrices(tile) if of_matrices else _vectors_of_registers(tile):
+        yield base + line.astype(np.uint64) * pitch + byte.astype(np.uint64), size, mask, False
+
+
+def _words_of_matrices(tile: Tile) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], int]]:
+    """Yield the line, the byte and the size of each lane's word of every matrix of eight rows of 16 bytes."""
+    line_bytes = tile.extent * tile.layout.element_bits // 8
+    lane = np.arange(LANES)
+    for first in range(0, tile.tile_bytes // line_bytes, _ROWS):
+        for chunk in range(0, line_bytes, _ROW_BYTES):
+            yield first + lane // 4, chunk + lane % 4 * 4, 4
 
 
 def _rows_of_ldmatrix(tile: Tile) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:

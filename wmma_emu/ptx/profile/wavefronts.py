@@ -35,12 +35,13 @@ class Wavefronts(NamedTuple):
     without_conflicts: NDArray[np.int64]
 
 
-def shared_wavefronts(addresses: Rows, size: int, active: Lanes) -> Wavefronts:
+def shared_wavefronts(addresses: Rows, size: int, active: Lanes, *, joins: bool = True) -> Wavefronts:
     """Count the wavefronts of accesses to shared memory.
 
     A warp accesses 128 bytes at a time: lanes with 8 bytes in two groups of 16, lanes with 16 bytes in four groups of
-    8. Two groups become one if every lane has the address of its neighbour at a distance of 1, or every lane of that at
-    a distance of 2. The busiest bank of a group decides how many wavefronts it takes; lanes at one word share it.
+    8. The busiest bank of a group decides how many wavefronts it takes; lanes at one word share it. Loads join
+    (``joins``) two groups if every lane has the address of its neighbour at a distance of 1, or every lane of that at a
+    distance of 2; stores, ldmatrix and stmatrix never do.
 
     Examples
     --------
@@ -49,22 +50,53 @@ def shared_wavefronts(addresses: Rows, size: int, active: Lanes) -> Wavefronts:
     [[1, 1], [1, 1], [2, 1], [32, 1], [1, 1]]
     >>> [[x.item() for x in shared_wavefronts(lane * pitch, 16, everyone)] for pitch in (16, 32, 144)]
     [[4, 4], [8, 4], [4, 4]]
+    >>> [shared_wavefronts(lane // 2 * 8, 8, everyone, joins=x).needed.item() for x in (True, False)]
+    [1, 2]
     """
-    groups, starts, valid = _groups(addresses, size, active)
-    words = starts[..., None] // BANK_BYTES + np.arange(max(size // BANK_BYTES, 1))
+    groups = max(size * LANES // _PASS_BYTES, 1)
+    count = len(addresses)
+    if joins and groups > 1:
+        starts, valid = _joined(addresses, groups, active)
+    else:
+        starts, valid = addresses.reshape(count, groups, -1), active.reshape(count, groups, -1)
+    words = _words(starts, size)
     valid = np.broadcast_to(valid[..., None], words.shape)
-    count, most = len(addresses), groups
-    busiest = _busiest(words.reshape(count * most, -1), valid.reshape(count * most, -1)).reshape(count, most)
+    busiest = _busiest(words.reshape(count * groups, -1), valid.reshape(count * groups, -1)).reshape(count, groups)
     return Wavefronts(busiest.sum(axis=1), (busiest > 0).sum(axis=1))
 
 
-def _groups(addresses: Rows, size: int, active: Lanes) -> tuple[int, Rows, Lanes]:
-    """Divide the lanes into groups that share wavefronts: addresses and activity (accesses, groups, lanes)."""
+def atomic_wavefronts(addresses: Rows, size: int, active: Lanes) -> Wavefronts:
+    """Count the wavefronts of atomic operations on shared memory: lanes at one word wait for each other too.
+
+    Examples
+    --------
+    >>> lane, everyone = np.arange(32)[None], np.ones((1, 32), bool)
+    >>> [atomic_wavefronts(lane * pitch, 4, everyone).needed.item() for pitch in (0, 4, 8)]
+    [32, 1, 2]
+    """
     groups = max(size * LANES // _PASS_BYTES, 1)
-    count = len(addresses)
-    if groups == 1:
-        return 1, addresses.reshape(count, 1, LANES), active.reshape(count, 1, LANES)
-    pairs = groups // 2
+    most = _busiest_group(addresses, size, active, groups)
+    return Wavefronts(most.sum(axis=1), (most > 0).sum(axis=1))
+
+
+def copy_wavefronts(source: Rows, target: Rows, size: int, active: Lanes) -> Wavefronts:
+    """Count the wavefronts of ``cp.async.ca``, which moves words from the banks of the L1 cache to those of shared
+    memory: the busier of the two decides, and lanes at one word do not share it.
+
+    Examples
+    --------
+    >>> lane, everyone = np.arange(32)[None], np.ones((1, 32), bool)
+    >>> [copy_wavefronts(lane * pitch, lane * 4, 4, everyone).needed.item() for pitch in (0, 4, 8)]
+    [32, 1, 2]
+    """
+    groups = max(size * LANES // _PASS_BYTES, 1)
+    most = np.maximum(*(_busiest_group(x, size, active, groups) for x in (source, target)))
+    return Wavefronts(most.sum(axis=1), (most > 0).sum(axis=1))
+
+
+def _joined(addresses: Rows, groups: int, active: Lanes) -> tuple[Rows, Lanes]:
+    """Divide the lanes into groups, after joining pairs of groups whose lanes agree: (accesses, groups, lanes)."""
+    count, pairs = len(addresses), groups // 2
     lane = np.arange(LANES)
     merged = np.zeros((count, pairs), np.bool_)
     for distance in _PAIRINGS:
@@ -76,7 +108,21 @@ def _groups(addresses: Rows, size: int, active: Lanes) -> tuple[int, Rows, Lanes
     first = np.arange(LANES // pairs) < LANES // groups
     halves = np.stack([first, ~first])
     chosen = np.where(merged[..., None, None], np.stack([first | True, first & False]), halves) & taken
-    return groups, wide.reshape(count, groups, -1), chosen.reshape(count, groups, -1)
+    return wide.reshape(count, groups, -1), chosen.reshape(count, groups, -1)
+
+
+def _words(starts: Rows, size: int) -> Rows:
+    """Return the words of each access, on a new axis."""
+    found: Rows = starts[..., None] // BANK_BYTES + np.arange(max(size // BANK_BYTES, 1))
+    return found
+
+
+def _busiest_group(addresses: Rows, size: int, active: Lanes, groups: int) -> NDArray[np.int64]:
+    """Return how many words of the lanes are in the busiest bank of each group, equal words counted again."""
+    count = len(addresses)
+    words = _words(addresses, size).reshape(count * groups, -1)
+    valid = np.repeat(active, words.size // active.size, axis=1).reshape(count * groups, -1)
+    return _most_in_a_bank(words, valid).reshape(count, groups)
 
 
 def _busiest(words: Rows, valid: Lanes) -> NDArray[np.int64]:
@@ -84,8 +130,13 @@ def _busiest(words: Rows, valid: Lanes) -> NDArray[np.int64]:
     ordered = np.sort(np.where(valid, words, _NOTHING), axis=-1)
     first = ordered > _NOTHING
     first[:, 1:] &= ordered[:, 1:] != ordered[:, :-1]
+    return _most_in_a_bank(ordered, first)
+
+
+def _most_in_a_bank(words: Rows, valid: Lanes) -> NDArray[np.int64]:
+    """Return the number of valid words in the busiest bank of each row."""
     row = np.arange(len(words))[:, None] * BANKS
-    found = np.bincount((row + ordered % BANKS)[first], minlength=len(words) * BANKS)
+    found = np.bincount((row + words % BANKS)[valid], minlength=len(words) * BANKS)
     most: NDArray[np.int64] = found.reshape(len(words), BANKS).max(axis=1)
     return most
 
@@ -100,6 +151,25 @@ def global_sectors(addresses: Rows, size: int, active: Lanes) -> NDArray[np.int6
     [1, 4, 8, 32]
     """
     return _distinct(_units(addresses, size, SEGMENT_BYTES), active)
+
+
+def atomic_sectors(addresses: Rows, size: int, active: Lanes) -> NDArray[np.int64]:
+    """Count the sectors of atomic operations on global memory: lanes at one address take turns, and each turn counts
+    its sectors.
+
+    Examples
+    --------
+    >>> lane, everyone = np.arange(32)[None], np.ones((1, 32), bool)
+    >>> [atomic_sectors(x, 4, everyone).item() for x in (lane * 0, lane * 4, lane // 2 * 4)]
+    [32, 4, 4]
+    """
+    order = np.argsort(np.where(active, addresses, _NOTHING), axis=1, kind="stable")
+    ordered, taken = np.take_along_axis(addresses, order, 1), np.take_along_axis(active, order, 1)
+    lane = np.arange(LANES)
+    begins = np.ones(ordered.shape, np.bool_)
+    begins[:, 1:] = (ordered[:, 1:] != ordered[:, :-1]) | ~taken[:, :-1]
+    turn = lane - np.maximum.accumulate(np.where(begins, lane, 0), axis=1)
+    return _distinct((ordered // SEGMENT_BYTES * LANES + turn)[..., None], taken)
 
 
 def local_sectors(addresses: Rows, size: int, active: Lanes) -> NDArray[np.int64]:
