@@ -37,14 +37,15 @@ _END = """
 
 _BODIES = {
     "loop": """
-  bra.uni TEST;
+  setp.eq.u32 %p2, %r1, 0;
+  @%p2 bra DONE;
 BODY:
   .pragma "nounroll";
   st.volatile.shared.u32 [%r2], %r1;
   sub.u32 %r1, %r1, 1;
-TEST:
   setp.ne.u32 %p1, %r1, 0;
   @%p1 bra BODY;
+DONE:
 """,
     "loop_at_least_once": """
 BODY:

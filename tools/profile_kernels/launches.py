@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The launches whose counters are compared: access patterns, branches, and whole kernels."""
 
+import os
+import re
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -15,9 +17,12 @@ from examples.ptx.cases import CASES
 from examples.ptx.texts import compiled
 from tools.cuda_driver import find_nvcc, three
 from tools.profile_kernels import branches, patterns
+from tools.profile_kernels.third_party import module_of, third_party
 
 ROOT = Path(__file__).parents[2]
 TARGET = "sm_90a"
+CHECKOUTS = Path(os.environ.get("WMMA_EMU_CHECKOUTS", ROOT.parent / "checkouts"))
+"""The folder of other projects; see `tools.profile_kernels.third_party`."""
 
 _PART_OF = {"atom": "atomics", "red": "atomics", "ld": "loads", "st": "stores"}
 _SEED = 29
@@ -43,6 +48,7 @@ def all_launches() -> Iterator[Launched]:
     yield from _examples()
     yield from _transpositions()
     yield from _ladder()
+    yield from _others()
 
 
 def text_of(module: str) -> str:
@@ -51,6 +57,9 @@ def text_of(module: str) -> str:
         return patterns.source()
     if module == "branches":
         return branches.source()
+    if module.startswith("other_"):
+        text = module_of(CHECKOUTS, module.removeprefix("other_")).text
+        return re.sub(r"^\.version .*$", ".version 9.0", text, count=1, flags=re.MULTILINE)  # for an older ptxas
     if module.startswith("example_"):
         return compiled(module.removeprefix("example_"))
     return _of_cuda(ROOT / "examples" / "profiling" / f"{module}.cu")
@@ -67,6 +76,10 @@ def _of_cuda(path: Path) -> str:
 
 def _part(form: str) -> str:
     space, *rest = form.split("_")
+    if space == "local":
+        return "local"
+    if "none" in rest or "half" in rest:
+        return "filled_copies"
     if space in ("shared", "global"):
         return f"{space}_{_PART_OF[rest[0]]}"
     return "copies" if space == "copy" else "matrix_moves"
@@ -125,6 +138,12 @@ def _ladder() -> Iterator[Launched]:
         grid = (M // tile[0], N // tile[1]) if kernel == "step01_naive" else tiles
         yield Launched(kernel, "ladder", "matmul_ladder", kernel, grid, block, 0, (a, b, np.zeros((M, N), np.float32),
                        M, N, K))  # fmt: skip
+
+
+def _others() -> Iterator[Launched]:
+    for module, kernel, grid, block, shared, arguments in third_party(CHECKOUTS):
+        name = module_of(CHECKOUTS, module)[kernel].called
+        yield Launched(f"{module} {name}", "others", f"other_{module}", kernel, grid, block, shared, arguments)
 
 
 def sizes_of(launch: Launched) -> tuple[tuple[int, ...], tuple[int, ...]]:

@@ -23,7 +23,7 @@ _KERNEL = """
 .visible .entry {name}(.param .u64 offsets, .param .u64 memory, .param .u64 out)
 {{
   .reg .pred %p; .reg .b16 %h<3>; .reg .b32 %r<20>; .reg .b64 %d<12>; .reg .f32 %f<3>;
-  .shared .align 128 .b8 s[{shared}];
+  .shared .align 128 .b8 s[{shared}];{local}
   mov.u32 %r0, %tid.x;
   ld.param.u64 %d0, [offsets];
   mul.wide.u32 %d1, %r0, 4;
@@ -68,7 +68,18 @@ class Form(NamedTuple):
 
 
 def _form(name: str, access: str, size: int, machine: str, result: str = "") -> Form:
-    return Form(name, _KERNEL.format(name=name, access=access, result=result, shared=SHARED_BYTES), size, machine)
+    return Form(
+        name,
+        _KERNEL.format(
+            name=name,
+            access=access,
+            result=result,
+            shared=SHARED_BYTES,
+            local="\n  .local .align 16 .b8 a[1024];" * name.startswith("local"),
+        ),
+        size,
+        machine,
+    )
 
 
 def forms() -> list[Form]:
@@ -108,6 +119,27 @@ def forms() -> list[Form]:
         of = f"mov.u32 %r7, s; mad.lo.u32 %r2, %r0, {size}, %r7; mov.u64 %d8, %d2;"
         for direction, before in (("to", to), ("from", of)):
             found.append(_form(f"copy_{direction}_{kind}_{size}", f"{before}\n  {copy}", size, "LDGSTS"))
+            for name, taken in (("none", "and.b32 %r8, %r0, 0;"), ("half", "and.b32 %r8, %r0, 1;")):
+                given = f"{taken} mul.lo.u32 %r8, %r8, {size};"
+                filled = copy.replace(f", {size};", f", {size}, %r8;")
+                found.append(
+                    _form(f"copy_{name}_{direction}_{kind}_{size}", f"{before} {given}\n  {filled}", size, "LDGSTS")
+                )
+    found.append(_form("shared_red_inc", "@%p red.shared.add.u32 [%r2], 1;", 4, "ATOMS"))
+    for kind in ("b8", "b32", "b64", "v4.b32"):
+        registers, result = _LOADED[kind]
+        there = "mov.u64 %d10, a; and.b32 %r1, %r1, 1008; cvt.u64.u32 %d5, %r1; add.u64 %d10, %d10, %d5;"
+        back = "and.b64 %d5, %d4, 1008; xor.b64 %d5, %d5, 1008; mov.u64 %d11, a; add.u64 %d11, %d11, %d5;"
+        found.append(
+            _form(f"local_st_{kind.replace('.', '_')}",
+                  f"{there} {back}\n  @%p st.local.{kind} [%d10], {registers};\n  ld.local.u8 %h1, [%d11];",
+                  _BYTES[kind], "STL", "st.global.u16 [%d3], %h1;")
+        )  # fmt: skip
+        found.append(
+            _form(f"local_ld_{kind.replace('.', '_')}",
+                  f"{there} {back}\n  st.local.u8 [%d11], %h1;\n  @%p ld.local.{kind} {registers}, [%d10];",
+                  _BYTES[kind], "LDL", result)
+        )  # fmt: skip
     return found
 
 
@@ -121,12 +153,13 @@ def patterns(form: Form) -> Iterator[tuple[str, NDArray[np.uint32]]]:
     size = form.size
     is_matrix = "matrix" in form.name
     is_atomic = "_atom_" in form.name or "_red_" in form.name
+    is_filled = form.name.startswith(("local_", "copy_none_", "copy_half_"))
     for name, lanes in _patterns(form.name, size):
         if is_matrix and (lanes < 0).any():
             continue
         if is_atomic and not name.startswith(_OF_ATOMICS):
             continue
-        if form.name.endswith(_LESSER) and name not in _OF_LESSER:
+        if (form.name.endswith(_LESSER) or is_filled) and name not in _OF_LESSER:
             continue
         yield name, np.where(lanes < 0, INACTIVE, lanes).astype(np.uint32)
 
