@@ -28,6 +28,7 @@ __all__ = [
     "MissingModuleError",
     "OptionError",
     "OutOfBoundsError",
+    "ProfileLimitError",
     "PtxSyntaxError",
     "ScheduleDependenceError",
     "ShapeError",

@@ -56,7 +56,7 @@ def json_of(kernels: Iterable[KernelProfile], sources: Mapping[str, str]) -> str
     return f'{json.dumps(head)[:-1]}, "kernels": [\n{inside}\n], "sources": {json.dumps(dict(sources))}}}\n'
 
 
-def parsed(text: str, name: str) -> tuple[tuple[KernelProfile, ...], dict[str, str]]:
+def parsed(text: str | bytes, name: str) -> tuple[tuple[KernelProfile, ...], dict[str, str]]:
     """Read kernels and sources from JSON.
 
     Raises

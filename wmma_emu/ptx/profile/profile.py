@@ -291,7 +291,7 @@ class Profile:
         ArgumentValueError
             If the file is not such a file.
         """
-        return cls(*parsed(Path(path).read_text(encoding="utf-8"), Path(path).name))
+        return cls(*parsed(Path(path).read_bytes(), Path(path).name))
 
     @classmethod
     def from_json(cls, text: str) -> "Profile":
