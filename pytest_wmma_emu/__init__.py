@@ -11,7 +11,7 @@ import pytest
 if TYPE_CHECKING:
     from pytest_wmma_emu.files import Files
     from pytest_wmma_emu.launches import Launches
-    from pytest_wmma_emu.profiles import Profiles, TestProfile
+    from pytest_wmma_emu.profiles import Coverage, Profiles, TestProfile
     from wmma_emu.ptx.launch.emulated_gpu import EmulatedGpu
     from wmma_emu.ptx.launch.options import Launched
 
@@ -42,6 +42,7 @@ class _Session:
     launches: "Launches | None" = None
     files: "Files | None" = None
     profiles: "Profiles | None" = None
+    coverage: "Coverage | None" = None
 
     def watch(self, launched: "Launched") -> None:
         """Record a launch for the report of its test, and for the files of the run."""
@@ -119,6 +120,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="a file of --kernel-profile in JSON: name the counters that became worse since, and fail if any did",
     )  # fmt: skip
     group.addoption("--kernel-profile-update", action="store_true", help="write the snapshot files of `kernel_profile`")
+    group.addoption(
+        "--kernel-cov", metavar="FILE",
+        help="write the source lines and branches of kernels that the tests reach: as Cobertura XML if the name ends "
+        "in .xml, else in the format of lcov",
+    )  # fmt: skip
     parser.addini(_FINDINGS, f"{rule}; one per line, before those of the command line", type="linelist", default=[])
 
 
@@ -151,6 +157,11 @@ def pytest_configure(config: pytest.Config) -> None:
         or config.getoption("kernel_profile_before")
     ):
         _profiles(config)
+    if config.getoption("kernel_cov"):
+        from pytest_wmma_emu.profiles import Coverage
+
+        session.coverage = Coverage(config)
+        config.pluginmanager.register(session.coverage)
     if config.getoption("kernel_baseline_update") or any(config.getoption(f"kernel_{x}") for x in _FILES):
         from pytest_wmma_emu.files import Files
 
@@ -186,7 +197,15 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
-    """Apply the silences of the test's markers to all its launches; separate the examples of Hypothesis; profile."""
+    """Apply the silences of the test's markers to all its launches; separate the examples of Hypothesis; count."""
+    coverage = item.config.stash[_SESSION].coverage
+    if coverage is not None:
+        with coverage.of_test():
+            return (yield from _profiled(item))
+    return (yield from _profiled(item))
+
+
+def _profiled(item: pytest.Item) -> Generator[None, object, object]:
     if any(item.iter_markers(_LIMITS)) or item.config.stash[_SESSION].profiles is not None:
         with _profiles(item.config).of_test(item, _LIMITS):
             return (yield from _called(item))

@@ -2,6 +2,7 @@
 """Profiles in tests: limits on the counters of kernels, files of counters, comparisons with them, and snapshots."""
 
 import difflib
+import json
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,12 +11,12 @@ from typing import Any
 import pytest
 
 from wmma_emu.errors import OptionError, ProfileLimitError, WmmaEmuError
-from wmma_emu.ptx import Profile, ProfiledLaunches, profiling
+from wmma_emu.ptx import CoveredLaunches, KernelCoverage, Profile, ProfiledLaunches, covering, profiling
 from wmma_emu.ptx.profile import Limit
 
-__all__ = ["Profiles", "TestProfile"]
+__all__ = ["Coverage", "Profiles", "TestProfile"]
 
-_KEY = "wmma_emu_profile"
+_KEY, _COVERAGE_KEY = "wmma_emu_profile", "wmma_emu_coverage"
 
 
 class TestProfile(ProfiledLaunches):
@@ -109,9 +110,45 @@ class Profiles:
         _show(terminalreporter, lines)
 
 
-def _show(terminalreporter: Any, lines: Iterable[str]) -> None:
+class Coverage:
+    """The coverage of a test run, and the file that it writes."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._path = config.invocation_params.dir / config.getoption("kernel_cov")
+        self._found = CoveredLaunches()
+
+    @contextmanager
+    def of_test(self) -> Generator[None, None, None]:
+        """Record the coverage of a test."""
+        with covering(self._found):
+            yield
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """Merge the coverage of an xdist worker."""
+        sent = getattr(node, "workeroutput", {}).get(_COVERAGE_KEY)
+        if sent:
+            given = json.loads(sent)
+            self._found.add(KernelCoverage.from_dict(given["coverage"]), given["paths"])
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self) -> None:
+        """Write the coverage, or send it to the process that does."""
+        if hasattr(self._config, "workeroutput"):
+            sent = {"coverage": self._found.coverage.to_dict(), "paths": self._found.paths}
+            self._config.workeroutput[_COVERAGE_KEY] = json.dumps(sent)
+            return
+        self._found.write(self._path)
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """Show the coverage of each file."""
+        _show(terminalreporter, [*str(self._found).splitlines(), f"written: {self._path}"], "kernels: coverage")
+
+
+def _show(terminalreporter: Any, lines: Iterable[str], title: str = "kernels: counters") -> None:
     shown = [*lines]
     if shown:
-        terminalreporter.section("kernels: counters")
+        terminalreporter.section(title)
         for line in shown:
             terminalreporter.line(line)

@@ -3,46 +3,50 @@
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from tools.profile_kernels.evidence_page import Compared, write_page
 from tools.profile_kernels.launches import Launched, all_launches, sizes_of, text_of
 from tools.profile_kernels.metrics import METRICS
+from tools.profile_kernels.reasons import reason_for
+from tools.profile_kernels.vectors import write_vectors
 from wmma_emu.ptx import KernelProfile, Module
 
 _SHOWN = 8
 
 
-class Compared(NamedTuple):
-    """A metric of a launch: what Nsight Compute counts, and what the emulator does."""
-
-    part: str
-    launch: str
-    kernel: str
-    metric: str
-    measured: int
-    counted: int
-
-
 def compare(measured: Path, parts: list[str], page: Path | None, vectors: Path | None) -> int:
-    """Count each launch, and print for each metric how many launches agree."""
+    """Count each launch, print for each metric how many launches agree, and write the page and the vectors."""
+    if vectors is not None:
+        write_vectors(measured, vectors)
     rows = list(_compared(measured, parts))
-    for part in dict.fromkeys(x.part for x in rows):
-        mine = [x for x in rows if x.part == part]
+    for part, mine in _by(rows, lambda x: x.part).items():
         print(f"{part}: {len({x.launch for x in mine})} launches of {len({x.kernel for x in mine})} kernels")
-        for metric in dict.fromkeys(x.metric for x in mine):
-            of_metric = [x for x in mine if x.metric == metric]
-            if not any(x.measured or x.counted for x in of_metric):
-                continue
+        for metric, of_metric in _by(mine, lambda x: x.metric).items():
             wrong = [x for x in of_metric if x.measured != x.counted]
             print(f"  {metric}: {len(of_metric) - len(wrong)} of {len(of_metric)} equal")
             for x in wrong[:_SHOWN]:
-                print(f"    {x.launch}: measured {x.measured}, counted {x.counted}")
+                reason = reason_for(x.launch, x.metric)
+                print(f"    {x.launch}: measured {x.measured}, counted {x.counted}; {reason or 'NO REASON'}")
+    if page is not None:
+        write_page(page, rows, json.loads((measured / "machine.json").read_text()))
     return 0
+
+
+_Key = Callable[[Compared], str]
+
+
+def _by(rows: list[Compared], key: _Key) -> dict[str, list[Compared]]:
+    """Group rows, without groups in which everything is 0."""
+    found: dict[str, list[Compared]] = {}
+    for x in rows:
+        found.setdefault(key(x), []).append(x)
+    return {name: mine for name, mine in found.items() if any(x.measured or x.counted for x in mine)}
 
 
 def _compared(measured: Path, parts: list[str]) -> Iterator[Compared]:
@@ -63,10 +67,11 @@ def _compared(measured: Path, parts: list[str]) -> Iterator[Compared]:
             sums = dict(zip(found["metrics"], values, strict=True))
             for metric in METRICS:
                 values_of = [sums.get(x) for x in metric.names]
-                if None in values_of or (metric.parts and part not in metric.parts):
+                own = metric.of_profile(counted)
+                if None in values_of or own is None or (metric.parts and part not in metric.parts):
                     continue
                 total = int(sum(x for x in values_of if x is not None))
-                yield Compared(part, name, launch.kernel, metric.title, total, metric.of_profile(counted))
+                yield Compared(part, name, launch.kernel, metric.title, total, own)
 
 
 @cache

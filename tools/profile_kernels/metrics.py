@@ -22,11 +22,12 @@ _Of = Callable[[ProfiledInstruction], bool]
 class Metric(NamedTuple):
     """Metrics of Nsight Compute, of which the sums are added, and what the profile counts instead.
 
+    A kernel of which the profile returns None is not compared.
     ``parts`` are the parts of the launches in which they are compared; all if there are none.
     """
 
     names: tuple[str, ...]
-    of_profile: Callable[[KernelProfile], int]
+    of_profile: Callable[[KernelProfile], int | None]
     parts: tuple[str, ...] = ()
 
     @property
@@ -56,10 +57,6 @@ def _stores(x: ProfiledInstruction) -> bool:
     return _is("st")(x) or x.opcode.startswith("wmma.store")
 
 
-def _cached_copies(x: ProfiledInstruction) -> bool:
-    return x.opcode.startswith("cp.async.ca")
-
-
 _COPIES, _STMATRIX, _ATOMICS = _is("cp"), _is("stmatrix"), _is("atom", "red")
 
 
@@ -67,24 +64,36 @@ def _sum(counter: str, *which: _Of) -> Callable[[KernelProfile], int]:
     return lambda profile: sum(getattr(x, counter) for x in profile.instructions if any(y(x) for y in which))
 
 
-def _machine_instructions(profile: KernelProfile) -> int:
-    """Return the machine instructions of the matrix instructions of a kernel."""
+def _loaded_sectors(profile: KernelProfile) -> int | None:
+    """Return the sectors of loads; None with copies past the L1 cache, which the metric counts in another way."""
+    if any(x.opcode.startswith("cp.async.cg") and x.executions for x in profile.instructions):
+        return None
+    return _sum("global_sectors", _loads, _COPIES)(profile)
+
+
+def _machine_instructions(profile: KernelProfile) -> int | None:
+    """Return the machine instructions of the matrix instructions of a kernel.
+
+    None without matrix instructions: moves of constants run on the tensor pipe too.
+    """
+    if not profile.total.matrix_instructions:
+        return None
     return sum(x.executions * _times(x.opcode) for x in profile.instructions if x.matrix_instructions)
 
 
 def _times(opcode: str) -> int:
     """Return the number of machine instructions of a matrix instruction."""
     machine = we.instruction(opcode.replace("::ordered_metadata", ""), arch="h200").machine
-    return sum(int(x) for x in re.findall(r"(\d+)x", machine)) or 1
+    return sum(int(x) for x in re.findall(r"(?:^|\s)(\d+)x\s", machine)) or 1
 
 
 def _of_global() -> list[Metric]:
     found = []
     for what in ("requests", "sectors"):
         counter, name = f"global_{what}", f"l1tex__t_{what}_pipe_lsu_mem_global_op_"
-        copies = _COPIES if what == "requests" else _cached_copies
+        loads = _sum(counter, _loads, _COPIES) if what == "requests" else _loaded_sectors
         found += [
-            Metric((f"{name}ld",), _sum(counter, _loads, copies)),
+            Metric((f"{name}ld",), loads),
             Metric((f"{name}st",), _sum(counter, _stores)),
             Metric((f"{name}atom", f"{name}red"), _sum(counter, _ATOMICS)),
             Metric((f"sm__sass_l1tex_t_{what}_pipe_lsu_mem_global_op_ldgsts",), _sum(counter, _COPIES)),

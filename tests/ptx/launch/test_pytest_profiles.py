@@ -80,6 +80,13 @@ def test_it(emulated_gpu, kernel_profile):
     assert "+    shared requests 1, shared wavefronts 32, bank conflicts 31" in result.stdout.str()
 
 
+def test_coverage_is_written_and_shown(run, pytester):
+    result = run("def test_it(emulated_gpu): launch(emulated_gpu, 128)", "--kernel-cov=cov.info")
+    result.assert_outcomes(passed=1)
+    assert "DA:7,1" in (pytester.path / "cov.info").read_text()
+    assert "transposed.cu      3     100%" in result.stdout.str()
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize("processes", [(), ("-p", "xdist", "-n2")], ids=["one process", "two processes"])
 def test_the_profile_of_a_run_is_written_and_compared(run, pytester, processes):

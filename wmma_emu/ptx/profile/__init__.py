@@ -3,16 +3,20 @@
 
 from wmma_emu.ptx.profile.comparison import Change, ProfileChanges
 from wmma_emu.ptx.profile.counters import COUNTERS, RATIOS, Counters
+from wmma_emu.ptx.profile.coverage import BranchOutcomes, KernelCoverage
 from wmma_emu.ptx.profile.limits import Limit
 from wmma_emu.ptx.profile.lines import KernelProfile, ProfiledInstruction, ProfiledLine
 from wmma_emu.ptx.profile.profile import Profile
-from wmma_emu.ptx.profile.session import ProfiledLaunches, profiling
+from wmma_emu.ptx.profile.session import CoveredLaunches, ProfiledLaunches, covering, profiling
 
 __all__ = [
     "COUNTERS",
     "RATIOS",
+    "BranchOutcomes",
     "Change",
     "Counters",
+    "CoveredLaunches",
+    "KernelCoverage",
     "KernelProfile",
     "Limit",
     "Profile",
@@ -20,5 +24,6 @@ __all__ = [
     "ProfiledInstruction",
     "ProfiledLaunches",
     "ProfiledLine",
+    "covering",
     "profiling",
 ]

@@ -14,19 +14,30 @@ from wmma_emu.ptx.orders import Order
 from wmma_emu.ptx.profile.counting import Counting
 from wmma_emu.ptx.profile.counting_execution import CountingExecution
 from wmma_emu.ptx.profile.counting_memory import CountingMemory
-from wmma_emu.ptx.program.program import KernelProgram
+from wmma_emu.ptx.program.program import KernelProgram, PtxInstruction
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.threads import Threads
 
 
 class CountingLaunch(Counting):
-    """Provides the memory and the execution of a counted launch; see `wmma_emu.ptx.machine.run.run`."""
+    """Provides the memory and the execution of a counted launch; see `wmma_emu.ptx.machine.run.run`.
+
+    Without ``accesses``, only executions and branches are counted, which takes less time.
+    """
+
+    def __init__(self, instructions: tuple[PtxInstruction, ...], *, accesses: bool = True) -> None:
+        super().__init__(instructions)
+        self.accesses = accesses
 
     def memory(
         self, program: KernelProgram, heap: GlobalMemory, parameters: bytes, threads: Threads, shared_bytes: int,
         findings: Sightings, causality: CausalityOrder, checks: frozenset[str], races: LaunchRaces | None, fill: Fill,
     ) -> WaveMemory:  # fmt: skip
         """Make the memory of one wave of blocks."""
+        if not self.accesses:
+            return WaveMemory(
+                program, heap, parameters, threads, shared_bytes, findings, causality, checks, races, fill
+            )  # fmt: skip
         return CountingMemory(
             self, program, heap, parameters, threads, shared_bytes, findings, causality, checks, races, fill
         )

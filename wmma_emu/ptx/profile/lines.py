@@ -17,7 +17,8 @@ class ProfiledInstruction(Counters):
     """An instruction of the PTX with its counters.
 
     ``line`` is its line of the PTX, ``text`` the statement there; ``file`` and ``number`` are its own source line, ""
-    and 0 if it is unknown. ``kind`` is its kind in the instruction mix.
+    and 0 if it is unknown. ``kind`` is its kind in the instruction mix, ``is_branch`` whether it is a branch with a
+    guard.
     """
 
     line: int = 0
@@ -26,6 +27,7 @@ class ProfiledInstruction(Counters):
     kind: str = ""
     file: str = ""
     number: int = 0
+    is_branch: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +118,7 @@ def profiled_instructions(
             **values_of(counters), line=instruction.line, opcode=instruction.opcode,
             text=program.text(instruction.line), kind=kind_of(instruction),
             file="" if source is None else source.file, number=0 if source is None else source.line,
+            is_branch=instruction.mnemonic == "bra" and instruction.guard is not None,
         )  # fmt: skip
         found[key] = with_counters(found[key], found[key] + one) if key in found else one
     return tuple(found[key] for key in sorted(found, key=lambda key: key[0]))

@@ -15,7 +15,7 @@ from wmma_emu.version import __version__
 VERSION = 1
 """The version of the format."""
 
-_FACTS = ("line", "opcode", "text", "kind", "file", "number")
+_FACTS = ("line", "opcode", "text", "kind", "file", "number", "is_branch")
 
 
 def kernel_to_dict(kernel: KernelProfile) -> dict[str, Any]:
