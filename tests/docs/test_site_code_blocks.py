@@ -82,6 +82,8 @@ NOT_RUN = {
     ("docs/how-to/install.md", "pip install"): _INSTALLS,
     ("docs/how-to/install.md", "nvcc -ptx"): "nvcc is not everywhere; tests/ptx/cuda runs it where it is",
     ("docs/how-to/install.md", "wmma-emu ptx explain kernel.ptx"): "the block above it makes the file",
+    ("docs/how-to/make-a-kernel-fast.md", "wmma-emu ptx profile"): "tests/docs/test_profile_pages.py runs it",
+    ("docs/how-to/measure-the-coverage-of-a-kernel.md", "pytest "): "tests/ptx/launch/test_pytest_profiles.py runs it",
     ("docs/how-to/live-with-findings.md", "pytest "): "tests/ptx/launch/test_pytest_files.py runs the same options",
     ("docs/how-to/live-with-findings.md", "name: kernels"): "runs on a code host",
     ("docs/how-to/live-with-findings.md", "python -c"): "AT_HAND runs it, for the commands after it",

@@ -54,6 +54,7 @@ def test_good(emulated_gpu): launch(emulated_gpu, 132)
     assert "transposed.cu:7: bank_conflicts is 15; the limit is bank_conflicts <= 0" in out
 
 
+@pytest.mark.thorough
 def test_an_option_limits_all_kernels(run):
     tests = "def test_it(emulated_gpu): launch(emulated_gpu, 128)"
     run(tests, "--kernel-limit", "bank_conflicts <= 62").assert_outcomes(passed=1)
@@ -63,6 +64,7 @@ def test_an_option_limits_all_kernels(run):
     assert "there is no counter conflicts" in result.stderr.str()
 
 
+@pytest.mark.thorough
 def test_a_snapshot_is_written_reviewed_and_compared(run, pytester):
     tests = """
 def test_it(emulated_gpu, kernel_profile):
@@ -80,6 +82,7 @@ def test_it(emulated_gpu, kernel_profile):
     assert "+    shared requests 1, shared wavefronts 32, bank conflicts 31" in result.stdout.str()
 
 
+@pytest.mark.thorough
 def test_coverage_is_written_and_shown(run, pytester):
     result = run("def test_it(emulated_gpu): launch(emulated_gpu, 128)", "--kernel-cov=cov.info")
     result.assert_outcomes(passed=1)

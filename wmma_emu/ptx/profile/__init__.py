@@ -2,6 +2,7 @@
 """A profiler without a GPU: exact counters of a launch, by kernel, source line and line of the PTX."""
 
 from wmma_emu.ptx.profile.comparison import Change, ProfileChanges
+from wmma_emu.ptx.profile.conflicts import ConflictExplanation, ConflictingAccess, Remedy
 from wmma_emu.ptx.profile.counters import COUNTERS, RATIOS, Counters
 from wmma_emu.ptx.profile.coverage import BranchOutcomes, KernelCoverage
 from wmma_emu.ptx.profile.limits import Limit
@@ -14,6 +15,8 @@ __all__ = [
     "RATIOS",
     "BranchOutcomes",
     "Change",
+    "ConflictExplanation",
+    "ConflictingAccess",
     "Counters",
     "CoveredLaunches",
     "KernelCoverage",
@@ -24,6 +27,7 @@ __all__ = [
     "ProfiledInstruction",
     "ProfiledLaunches",
     "ProfiledLine",
+    "Remedy",
     "covering",
     "profiling",
 ]

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.ptx.profile.bypassing_copies import bypassing_copy
+from wmma_emu.ptx.profile.conflicts import ConflictingAccess
 from wmma_emu.ptx.profile.counters import Counters
 from wmma_emu.ptx.profile.executions import Executions
 from wmma_emu.ptx.profile.instruction_costs import operations_of, products_of
@@ -61,6 +62,9 @@ ACCESS_RULES = {
 }  # fmt: skip
 """The rules, measured on an H200; see the table of evidence."""
 
+_EXPLAINED = ("shared load", "shared store")
+"""The rules of accesses whose worst is kept, to explain its conflicts."""
+
 
 class Counting:
     """Counts the executions and accesses of a launch, by instruction.
@@ -79,6 +83,7 @@ class Counting:
         self._counts: list[defaultdict[str, int]] = [defaultdict(int) for _ in self.instructions]
         self._blocks: dict[int, Executions] = {}
         self._guarded: defaultdict[int, int] = defaultdict(int)
+        self.conflicting: dict[int, ConflictingAccess] = {}
 
     def executions_of(self, pc: int, length: int) -> Executions:
         """Return the counts of the basic block at a pc; the waves of a launch share them."""
@@ -94,8 +99,11 @@ class Counting:
         for name, amount in amounts.items():
             found[name] += amount
 
-    def accessed(self, instruction: PtxInstruction, rule: str, size: int, patterns: Patterns) -> None:
-        """Count accesses of warps by a rule, ``size`` bytes in each lane."""
+    def accessed(
+        self, instruction: PtxInstruction, rule: str, size: int, patterns: Patterns,
+        everything: Callable[[], tuple[Rows, Lanes]],
+    ) -> None:  # fmt: skip
+        """Count accesses of warps by a rule, ``size`` bytes in each lane; ``everything`` returns all of them."""
         index = self._index.get(id(instruction))
         requests = int(patterns.counts.sum())
         if index is None or not requests:
@@ -105,6 +113,27 @@ class Counting:
         found = self._total(rule, size, patterns, costs)
         self.add(index, **{f"{space}_requests": requests, f"{space}_bytes": lanes * size},
                  **dict(zip(names, found, strict=True)))  # fmt: skip
+        if rule in _EXPLAINED and found[1]:
+            self._keep_worst(index, rule, size, requests, found[1], everything)
+
+    def _keep_worst(
+        self, index: int, rule: str, size: int, requests: int, conflicts: int,
+        everything: Callable[[], tuple[Rows, Lanes]],
+    ) -> None:  # fmt: skip
+        """Keep an access with many conflicts; where the mean is not above those of the one that is kept, none is
+        looked for.
+        """
+        known = self.conflicting.get(index)
+        if known is not None and known.conflicts * requests >= conflicts:
+            return
+        addresses, active = everything()
+        joins = rule == "shared load"
+        needed, without_conflicts = shared_wavefronts(addresses, size, active, joins=joins)
+        worst = int(np.argmax(needed - without_conflicts))
+        given = np.where(active[worst], addresses[worst], -1).tolist()
+        self.conflicting[index] = ConflictingAccess(
+            tuple(given), size, joins, int(needed[worst] - without_conflicts[worst])
+        )
 
     def collided(self, instruction: PtxInstruction, patterns: Patterns) -> None:
         """Count atomic operations of warps."""

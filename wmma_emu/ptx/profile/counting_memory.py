@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: MIT
 """Memory that counts accesses: requests, sectors, wavefronts, collisions."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.memory.async_copies import AsyncCopies
 from wmma_emu.ptx.memory.masks import narrowest
 from wmma_emu.ptx.memory.resolved_access import ResolvedAccess
@@ -12,6 +14,7 @@ from wmma_emu.ptx.memory.wave_memory import WaveMemory
 from wmma_emu.ptx.profile.counting import ACCESS_RULES, Counting
 from wmma_emu.ptx.profile.patterns import paired_patterns, patterns_of
 from wmma_emu.ptx.profile.tile_accesses import tile_accesses
+from wmma_emu.ptx.profile.wavefronts import Lanes, Rows
 from wmma_emu.ptx.program.program import PtxInstruction
 from wmma_emu.ptx.threads import Active, Array
 
@@ -65,12 +68,20 @@ class CountingMemory(WaveMemory):
                 joins = instruction.modifiers[0] == "load" and not is_matrix
                 rule = space if space != "shared" else "shared load" if joins else "shared store"
                 found = patterns_of(one, taken, self.threads.shape, ACCESS_RULES[rule].unit)
-                self.counting.accessed(instruction, rule, bytes_each, found)
+                self.counting.accessed(instruction, rule, bytes_each, found, partial(self._rows, one, taken))
             return
         found = patterns_of(addresses, mask, self.threads.shape, ACCESS_RULES[rule].unit)
-        self.counting.accessed(instruction, rule, size, found)
+        self.counting.accessed(instruction, rule, size, found, partial(self._rows, addresses, mask))
         if is_atomic:
             self.counting.collided(instruction, found)
+
+    def _rows(self, addresses: Array, mask: Active) -> tuple[Rows, Lanes]:
+        """Return the accesses of all warps that take part: addresses and lanes, (accesses, 32)."""
+        full = np.broadcast_shapes(addresses.shape, self.threads.shape, () if mask is None else mask.shape)
+        active = np.broadcast_to(True if mask is None else mask, full).reshape(-1, LANES)
+        rows = np.broadcast_to(addresses, full).reshape(-1, LANES).astype(np.int64)
+        taken = active.any(axis=1)
+        return rows[taken], active[taken]
 
 
 class _CountingCopies(AsyncCopies):

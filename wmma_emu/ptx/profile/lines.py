@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT
 """The parts of a profile: instructions and lines with their counters, and kernels."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
+from wmma_emu.ptx.profile.conflicts import ConflictingAccess
 from wmma_emu.ptx.profile.counters import COUNTERS, Counters
 from wmma_emu.ptx.profile.instruction_costs import kind_of
 from wmma_emu.ptx.program.program import KernelProgram, PtxInstruction
@@ -18,7 +19,7 @@ class ProfiledInstruction(Counters):
 
     ``line`` is its line of the PTX, ``text`` the statement there; ``file`` and ``number`` are its own source line, ""
     and 0 if it is unknown. ``kind`` is its kind in the instruction mix, ``is_branch`` whether it is a branch with a
-    guard.
+    guard. ``conflicting`` is an access to shared memory with many bank conflicts, if it has any.
     """
 
     line: int = 0
@@ -28,6 +29,7 @@ class ProfiledInstruction(Counters):
     file: str = ""
     number: int = 0
     is_branch: bool = False
+    conflicting: ConflictingAccess | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +85,7 @@ class KernelProfile:
         return replace(
             other, launches=self.launches + other.launches,
             instructions=tuple(
-                with_counters(x, x + y) for x, y in zip(self.instructions, other.instructions, strict=True)
+                added(x, y) for x, y in zip(self.instructions, other.instructions, strict=True)
             ),
         )  # fmt: skip
 
@@ -98,20 +100,24 @@ def values_of(counters: Counters) -> dict[str, int]:
     return {name: getattr(counters, name) for name in COUNTERS}
 
 
-def with_counters(instruction: ProfiledInstruction, counters: Counters) -> ProfiledInstruction:
-    """Return an instruction with other counters."""
-    changes: dict[str, Any] = {**values_of(counters)}
-    return replace(instruction, **changes)
+def added(one: ProfiledInstruction, other: ProfiledInstruction) -> ProfiledInstruction:
+    """Add the counters of other executions of an instruction, and keep the worse of the two accesses."""
+    worst = max((x for x in (one.conflicting, other.conflicting) if x), key=lambda x: x.conflicts, default=None)
+    changes: dict[str, Any] = {**values_of(one + other), "conflicting": worst}
+    return replace(one, **changes)
 
 
 def profiled_instructions(
-    program: KernelProgram, instructions: Iterable[PtxInstruction], counted: Iterable[Counters]
+    program: KernelProgram,
+    instructions: Iterable[PtxInstruction],
+    counted: Iterable[Counters],
+    conflicting: Mapping[int, ConflictingAccess],
 ) -> tuple[ProfiledInstruction, ...]:
     """Join the instructions of a program to their counters, in the order of the PTX; those of one line that are equal
     are added.
     """
     found: dict[tuple[int, str], ProfiledInstruction] = {}
-    for instruction, counters in zip(instructions, counted, strict=True):
+    for index, (instruction, counters) in enumerate(zip(instructions, counted, strict=True)):
         source = next(iter(own_frames(instruction.source)), None)
         key = instruction.line, instruction.opcode
         one = ProfiledInstruction(
@@ -119,6 +125,7 @@ def profiled_instructions(
             text=program.text(instruction.line), kind=kind_of(instruction),
             file="" if source is None else source.file, number=0 if source is None else source.line,
             is_branch=instruction.mnemonic == "bra" and instruction.guard is not None,
+            conflicting=conflicting.get(index),
         )  # fmt: skip
-        found[key] = with_counters(found[key], found[key] + one) if key in found else one
+        found[key] = added(found[key], one) if key in found else one
     return tuple(found[key] for key in sorted(found, key=lambda key: key[0]))

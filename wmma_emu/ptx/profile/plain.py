@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from wmma_emu.errors import ArgumentValueError, shorten
+from wmma_emu.ptx.profile.conflicts import ConflictingAccess
 from wmma_emu.ptx.profile.counters import COUNTERS, RATIOS
 from wmma_emu.ptx.profile.lines import KernelProfile, ProfiledInstruction, ProfiledLine
 from wmma_emu.version import __version__
@@ -15,7 +16,7 @@ from wmma_emu.version import __version__
 VERSION = 1
 """The version of the format."""
 
-_FACTS = ("line", "opcode", "text", "kind", "file", "number", "is_branch")
+_FACTS = ("line", "opcode", "text", "kind", "file", "number", "is_branch", "conflicting")
 
 
 def kernel_to_dict(kernel: KernelProfile) -> dict[str, Any]:
@@ -40,8 +41,16 @@ def kernel_from_dict(given: Mapping[str, Any]) -> KernelProfile:
     u, v, w = given["block"]
     return KernelProfile(
         given["kernel"], given["arch"], given["launches"], (x, y, z), (u, v, w), given["shared_bytes"],
-        tuple(ProfiledInstruction(**one) for one in given["instructions"]),
+        tuple(map(_instruction_of, given["instructions"])),
     )  # fmt: skip
+
+
+def _instruction_of(given: Mapping[str, Any]) -> ProfiledInstruction:
+    conflicting = given.get("conflicting")
+    if conflicting is None:
+        return ProfiledInstruction(**given)
+    addresses, *more = conflicting
+    return ProfiledInstruction(**{**given, "conflicting": ConflictingAccess(tuple(addresses), *more)})
 
 
 def json_of(kernels: Iterable[KernelProfile], sources: Mapping[str, str]) -> str:

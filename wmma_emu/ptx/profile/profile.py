@@ -9,8 +9,9 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from wmma_emu.errors import ProfileLimitError, UnknownNameError, shorten
+from wmma_emu.errors import ArgumentValueError, ProfileLimitError, UnknownNameError, shorten
 from wmma_emu.ptx.profile.comparison import ProfileChanges, changes_of
+from wmma_emu.ptx.profile.conflicts import ConflictExplanation, explain_conflicts
 from wmma_emu.ptx.profile.counters import Counters
 from wmma_emu.ptx.profile.limits import Limit
 from wmma_emu.ptx.profile.lines import KernelProfile, ProfiledInstruction, ProfiledLine, values_of
@@ -210,6 +211,42 @@ class Profile:
             ]
         if texts:
             raise ProfileLimitError("\n".join(texts))
+
+    def conflicts_at(self, *lines: str, row_bytes: int | None = None) -> ConflictExplanation:
+        """Explain the bank conflicts of lines, and search a padding or a swizzle that removes them.
+
+        Of each line, an access with many conflicts is explained: at least as many as its accesses have on average.
+
+        Parameters
+        ----------
+        *lines : str
+            Lines, as for ``profile[line]``, that access the same array.
+        row_bytes : int, optional
+            The bytes of a row of the array; by default the most frequent distance between neighbouring lanes.
+
+        Raises
+        ------
+        ArgumentValueError
+            If none of the lines has a conflict, or ``row_bytes`` does not fit the access.
+        UnknownNameError
+            If there is no such line.
+        """
+        found = []
+        for key in lines:
+            line = self[key]
+            parts = [x for x in self._instructions() if self._is_at(x, line)]
+            own = [x.conflicting for x in parts if x.conflicting is not None]
+            found += [max(own, key=lambda x: x.conflicts)] if own else []
+        if not found:
+            raise ArgumentValueError(f"{listed(lines) or 'no line'} has no bank conflicts in loads and stores")
+        return explain_conflicts(listed(lines), found, row_bytes)
+
+    def _is_at(self, instruction: ProfiledInstruction, line: "ProfiledLine | KernelProfile") -> bool:
+        """Return whether an instruction belongs to a line, or to a kernel."""
+        if isinstance(line, KernelProfile):
+            return instruction in line.instructions
+        source = f"{short_path(instruction.file)}:{instruction.number}"
+        return line.where == (f"line {instruction.line}" if line.where.startswith("line ") else source)
 
     def snapshot(self) -> str:
         """Return the counters of kernels and lines as text without line numbers, for a file that is reviewed."""
