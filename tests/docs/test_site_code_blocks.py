@@ -43,6 +43,8 @@ NOT_RUN = {
     ("README.md", "python3 -m venv"): ".ci/run runs all three commands of the README in a fresh environment",
     ("examples/README.md", "python examples/naive_wmma.py"): "tests/examples runs every example",
     ("examples/README.md", "nvcc -arch=sm_90"): "needs nvcc and a GPU; its results are in tests/data/sm90_examples.npz",
+    ("examples/profiling/README.md", "python examples/profiling"): "tests/examples/test_profiling.py runs it",
+    ("examples/profiling/README.md", "step "): "tests/examples/test_profiling.py compares it",
     ("docs/evidence/README.md", "wmma-emu crosscheck"): _GPU,
     ("docs/evidence/contraction-2026-11-23.md", "python -m tools.compare_contraction"): _PTXAS,
     ("docs/evidence/tensor-maps-2026-11-28.md", "python -m pytest"): "runs tests, which the suite runs",
