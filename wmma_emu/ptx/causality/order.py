@@ -99,6 +99,13 @@ class CausalityOrder(MemoryOrder):
         block, warp, lane = at[-3:]
         return (block, warp, lane if self._actors is None else self._actors[block, warp])
 
+    def know_others(self, threads: NDArray[np.int64]) -> _Mask:
+        """Return which threads of the wave, or the lanes that act for them, may know of accesses of other blocks."""
+        if self._actors is not None:
+            warps = threads // LANES
+            threads = warps * LANES + self._actors.reshape(-1)[warps]
+        return super().know_others(threads)
+
     def stamps(self, active: NDArray[np.bool_] | None = None) -> _Stamps:
         """Return the stamp of an access by each thread now; 0, which means "never", for threads that are not active.
 

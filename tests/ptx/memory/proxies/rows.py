@@ -215,6 +215,11 @@ bar.sync 0;
 FIX {wait('full+8')}
 ld.shared.u32 %r1, [%r11]; // HERE
 st.global.u32 [%rd5], %r1;""", "has not observed the phase"),
+    "the_copying_lane_reads": Misuse("missing wait", f"""{LOADED}
+FIX {wait('full')}
+@%one ld.shared.u32 %r1, [%r13]; // HERE
+@%one st.global.u32 [%rd5], %r1;
+BUG {wait('full')}""", "has not observed the phase"),
     "bulk_store_of_what_has_not_arrived": Misuse("missing wait", f"""{LOADED}
 FIX {wait('full')}
 {store('%out', 'a', 512)} // HERE
@@ -276,6 +281,11 @@ st.shared.u32 [%r13], %lane; // HERE
 BUG bar.sync 0; {WAIT_READ}
 FIX {WAIT_READ} bar.sync 0;
 st.shared.u32 [%r13], %lane; // HERE
+{WAIT_SENT}""", "cp.async.bulk.wait_group"),
+    "source_rewritten_by_the_lane_that_copies": Misuse("missing wait", f"""{FILL_A}{FENCE} bar.sync 0;
+{store('%out', 'a', 512)} {COMMIT}
+FIX {WAIT_READ}
+@%one st.shared.u32 [%r13], %lane; // HERE
 {WAIT_SENT}""", "cp.async.bulk.wait_group"),
     "load_over_a_source": Misuse("missing wait", f"""{SET_UP}st.shared.u32 [%r13], %t; {FENCE} bar.sync 0;
 {store('%out', 'a', 512)} {COMMIT}
