@@ -253,6 +253,15 @@ KINDS = {
         "In code of libraries that is known to work. Notes fail no test.",
         "Not measured: none of the tools was run on such a kernel.",
     ),
+    "load in flight at the end": Kind(
+        "a block ends, and none of its threads has waited until a bulk copy has written its shared memory", "warning",
+        "no manual states what the copy writes when the block, and with it its shared memory, no longer exists",
+        "synchronisation",
+        "Wait for the phase of each copy, or issue no copy whose data is not needed: a pipeline that loads ahead must "
+        "not load beyond its last tile.",
+        "If the copy is known to do no harm on all chips that run the kernel; prefer the wait.",
+        "Not measured: none of the tools was run on such a kernel.",
+    ),
     "barrier divergence": Kind(
         "some lanes of a warp reach a barrier for all threads, while other lanes bypass it", "error",
         "PTX does not define the behaviour of an aligned barrier in this case; compute-sanitizer's synccheck reports "

@@ -325,7 +325,7 @@ class Mbarriers:
             writes = np.broadcast_to(True if access.mask is None else access.mask, shape)[..., block, :, :]
             own = writes if mask is None else writes & mask[block]
             pieces = np.broadcast_to(access.positions, shape)[..., block, :, :][own] >> 4
-            phases.complete(position, pieces, access.instruction.line)
+            phases.complete(position, pieces, access.instruction)
         phases.advance(position)
 
     def _finish_copies(self) -> None:

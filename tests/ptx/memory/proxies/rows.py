@@ -321,6 +321,26 @@ BUG @%p {WAIT_READ}
 FIX @%one {WAIT_READ}"""),
 }  # fmt: skip
 
+NOT_AWAITED = {
+    "load_that_nobody_waits_for": Misuse("load in flight at the end", f"""{SET_UP}{expect('full', 512)}
+{load('a', '%in', 512, 'full')} // HERE
+FIX {wait('full')}""", "no thread has waited"),
+    "box_that_nobody_waits_for": Misuse("load in flight at the end", f"""{SET_UP}{expect('full', 1024)}
+{box_load('a')} // HERE
+FIX {wait('full', who='%one')}""", "no thread has waited"),
+    "last_load_of_a_pipeline": Misuse("load in flight at the end", f"""{SET_UP}{expect('full', 512)}
+{load('a', '%in', 512, 'full')}
+{expect('full+8', 512)}
+{load('a+512', '%in', 512, 'full+8')} // HERE
+{wait('full')}{READ}
+FIX {wait('full+8')}""", "no thread has waited"),
+    "reuse_of_a_stage_that_nobody_waits_for": Misuse("load in flight at the end", f"""{LOADED}{wait('full')}{READ}
+{FENCE} bar.sync 0;
+{expect('full', 512)}
+{load('a', '%in', 512, 'full')} // HERE
+FIX {wait('full', 1)}""", "no thread has waited"),
+}  # fmt: skip
+
 PLACES = {
     "size_of_a_bulk_load": Misuse("illegal operand", f"""{SET_UP}BUG {expect('full', 504)}FIX {expect('full', 496)}
 BUG {load('a', '%in', 504, 'full')} // HERE
@@ -343,5 +363,5 @@ FIX add.u64 %maps, %maps, 64;
 {wait('full')}""", "multiple of 64 bytes"),
 }  # fmt: skip
 
-ROWS = {**PROXY, **OMITTED, **MAPS, **LANES, **PHASES, **BUFFERS, **ENDS, **PLACES}
+ROWS = {**PROXY, **OMITTED, **MAPS, **LANES, **PHASES, **BUFFERS, **ENDS, **NOT_AWAITED, **PLACES}
 """All mistakes."""

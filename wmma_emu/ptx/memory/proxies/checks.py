@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.causality import CausalityOrder, threads_in
-from wmma_emu.ptx.findings import Diagnosis, Message, Place, place_of
+from wmma_emu.ptx.findings import Diagnosis, Message, place_of
 from wmma_emu.ptx.memory.access_messages import verb
 from wmma_emu.ptx.memory.proxies.asynchronous import UsedProxies, fenced_spaces, is_asynchronous
 from wmma_emu.ptx.memory.proxies.fences import ProxyFences
@@ -23,6 +23,10 @@ from wmma_emu.ptx.program.program import PtxInstruction
 from wmma_emu.ptx.threads import Active
 
 MISSING, OMITTED, STALE = "missing proxy fence", "omitted proxy fence", "stale tensor map"
+LOAD_AT_END = "load in flight at the end"
+
+_OF_COPIES = ("illegal operand", "misaligned", "out of bounds", "transaction bytes")
+"""The kinds of findings about copies that are left out, or move another number of bytes than is expected."""
 
 _MAP_PIECES = 8
 
@@ -162,6 +166,21 @@ class ProxyChecks:
 
         self._reporter.note(STALE, instruction, mask, None, np.full((1, 1, 1), address, np.uint64), text)
 
+    def report_unobserved(self) -> None:
+        """Report the copies to shared memory whose blocks end before any thread has observed that they are complete.
+
+        A copy that was refused, of whose bytes an mbarrier expects another number, or whose bytes were used without a
+        wait is reported already.
+        """
+        if self.phases is None or self._reporter.has_any(_OF_COPIES):
+            return
+        for instruction, block, piece in self.phases.observed_by_nobody():
+            if self._reporter.is_named_by("missing wait", instruction):
+                continue
+            where = self._reporter.location("shared", piece * PIECE % self._shared.stride, PIECE)
+            text = "may still write ", where, ", when its block ends: no thread has waited for the phase of its mbarrier"
+            self._reporter.note_block(LOAD_AT_END, instruction, block, Diagnosis(text, "phase at the end"))
+
     # What the checks have in common.
 
     def _touched(self, resolved: ResolvedAccess) -> TouchedPieces:
@@ -223,7 +242,7 @@ class ProxyChecks:
 
         def text(address: int, piece: int) -> Diagnosis:
             by: Message = (
-                "the bulk copy of ", Place(phases.line(piece)),
+                "the bulk copy of ", place_of(phases.copy_to(piece)),
                 " writes: this thread has not observed the phase of its mbarrier, and is not synchronised with a "
                 "thread that has",
             )  # fmt: skip

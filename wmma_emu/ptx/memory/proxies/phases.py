@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Which threads have observed the phases of mbarriers, that is, the bulk copies that these phases completed."""
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -8,6 +10,7 @@ from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.causality import CausalityOrder, ThreadIndices
 from wmma_emu.ptx.memory.proxies.pieces import PIECE
 from wmma_emu.ptx.pages import zeroed
+from wmma_emu.ptx.program.program import PtxInstruction
 
 _KEPT = 4
 """Phases of each mbarrier that are remembered: older ones count as observed."""
@@ -27,6 +30,7 @@ class ObservedPhases:
         self._order, self._shape, self._stride, self._follows = order, shape, stride, follows
         self._written = zeroed(shape[0] * stride // PIECE + 1, np.int64)
         self._lines = zeroed(len(self._written), np.int32)
+        self._instructions: dict[int, PtxInstruction] = {}
         self._slots: dict[int, int] = {}
         blocks, warps, _ = shape
         self._count = np.zeros((0, blocks), np.int64)
@@ -43,12 +47,13 @@ class ObservedPhases:
             )
         return self._slots[address]
 
-    def complete(self, position: int, pieces: NDArray[np.int64], line: int) -> None:
-        """Record that the current phase of an mbarrier completes the copies of a line to some pieces."""
+    def complete(self, position: int, pieces: NDArray[np.int64], instruction: PtxInstruction) -> None:
+        """Record that the current phase of an mbarrier completes the copies of an instruction to some pieces."""
         block, address = divmod(position, self._stride)
         slot = self._slot(address)
         self._written[pieces] = slot << _PHASE_BITS | int(self._count[slot, block]) + 1
-        self._lines[pieces] = line
+        self._lines[pieces] = instruction.line
+        self._instructions[instruction.line] = instruction
         self.is_used = True
 
     def advance(self, position: int) -> None:
@@ -118,6 +123,17 @@ class ObservedPhases:
         if self.is_used:
             self._written[pieces] = 0
 
-    def line(self, piece: int) -> int:
-        """Return the line of the copy to a piece."""
-        return int(self._lines[piece])
+    def copy_to(self, piece: int) -> PtxInstruction:
+        """Return the instruction of the copy to a piece."""
+        return self._instructions[int(self._lines[piece])]
+
+    def observed_by_nobody(self) -> Iterator[tuple[PtxInstruction, int, int]]:
+        """Yield the copies whose phases no thread has observed: the instruction, the block, and the first piece."""
+        pieces = np.flatnonzero(self._written) if self.is_used else np.zeros(0, np.int64)
+        slot, phase = self._written[pieces] >> _PHASE_BITS, (self._written[pieces] & ((1 << _PHASE_BITS) - 1)) - 1
+        block = pieces * PIECE // self._stride
+        is_recent = self._count[slot, block] - phase < _KEPT
+        at = np.flatnonzero(is_recent & ~self._lanes[slot, phase % _KEPT, block].any(axis=-1))
+        _, first = np.unique(self._lines[pieces[at]] * np.int64(self._shape[0]) + block[at], return_index=True)
+        for i in at[np.sort(first)].tolist():
+            yield self.copy_to(int(pieces[i])), int(block[i]), int(pieces[i])

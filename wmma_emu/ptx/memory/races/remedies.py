@@ -86,6 +86,12 @@ REMEDIES = {
         "mbarrier.try_wait in a loop, for the phase of this copy, in each thread that uses the bytes",
         is_in_time=True,
     ),
+    "phase at the end": Remedy(
+        "",
+        "",
+        "mbarrier.try_wait in a loop, for the phase of this copy, before the block ends; or no copy of unused data",
+        "mbarrier.try_wait in a loop, for the phase of this copy, before the block ends; or no copy of unused data",
+    ),
     "bulk store": Remedy(
         "",
         "",
