@@ -354,6 +354,20 @@ FIX {wait('full')}"""),
 BUG {box_load('a+64')} // HERE
 FIX {box_load('a+128')}
 FIX {wait('full')}""", "multiple of 128 bytes"),
+    "map_in_local_memory": Misuse("illegal operand", f""".local .align 64 .b8 copied[128];
+{SET_UP}mov.b64 %rd2, copied; cvta.local.u64 %rd2, %rd2; mov.u32 %r1, 0; mov.b64 %rd3, %rd2;
+COPY: ld.u64 %rd4, [%map]; st.u64 [%rd3], %rd4; add.u64 %map, %map, 8; add.u64 %rd3, %rd3, 8; add.u32 %r1, %r1, 1;
+setp.lt.u32 %p, %r1, 16; @%p bra COPY; sub.u64 %map, %map, 128;
+{expect('full', 1024)}
+BUG {box_load('a', '%rd2')} // HERE
+FIX {box_load('a')}
+{wait('full')}""", "__grid_constant__"),
+    "map_in_shared_memory": Misuse("illegal operand", f"""{SET_UP}{_MAP_IN_SHARED}{_COPIED}
+bar.sync 0; {_ACQUIRE}
+BUG mov.b64 %maps, edited; cvta.shared.u64 %maps, %maps;
+{expect('full', 1024)}
+{box_load('a', '%maps')} // HERE
+{wait('full')}""", "tensormap.cp_fenceproxy"),
     "map_at_32_bytes": Misuse("misaligned", f"""{SET_UP}
 BUG add.u64 %maps, %maps, 32;
 FIX add.u64 %maps, %maps, 64;

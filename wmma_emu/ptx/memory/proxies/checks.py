@@ -178,8 +178,9 @@ class ProxyChecks:
             if self._reporter.is_named_by("missing wait", instruction):
                 continue
             where = self._reporter.location("shared", piece * PIECE % self._shared.stride, PIECE)
-            text = "may still write ", where, ", when its block ends: no thread has waited for the phase of its mbarrier"
-            self._reporter.note_block(LOAD_AT_END, instruction, block, Diagnosis(text, "phase at the end"))
+            end = ", when its block ends: no thread has waited for the phase of its mbarrier"
+            said = Diagnosis(("may still write ", where, end), "phase at the end")
+            self._reporter.note_block(LOAD_AT_END, instruction, block, said)
 
     # What the checks have in common.
 
