@@ -11,6 +11,7 @@ from wmma_emu.ptx.causality import CausalityOrder, threads_in
 from wmma_emu.ptx.findings import Diagnosis, Message, place_of
 from wmma_emu.ptx.memory.access_messages import verb
 from wmma_emu.ptx.memory.proxies.asynchronous import UsedProxies, fenced_spaces, is_asynchronous
+from wmma_emu.ptx.memory.proxies.bulk_writes import BulkWrites
 from wmma_emu.ptx.memory.proxies.fences import ProxyFences
 from wmma_emu.ptx.memory.proxies.map_edits import AcquiredMaps
 from wmma_emu.ptx.memory.proxies.phases import ObservedPhases
@@ -29,6 +30,7 @@ _OF_COPIES = ("illegal operand", "misaligned", "out of bounds", "transaction byt
 """The kinds of findings about copies that are left out, or move another number of bytes than is expected."""
 
 _MAP_PIECES = 8
+_NOUN = {False: "read", True: "write"}
 
 _Chosen = NDArray[np.bool_]
 
@@ -57,6 +59,7 @@ class ProxyChecks:
         self.phases = ObservedPhases(order, shape, shared.stride, follows=follows) if used.loads else None
         self.products = ProductReads(order, shape, len(shared.flat))
         self._sent = LastAccesses(len(shared.flat))
+        self.bulk_writes = BulkWrites(order, shape, global_bytes, follows=follows) if used.stores else None
 
     def is_asynchronous(self, instruction: PtxInstruction) -> bool:
         """Return whether an instruction accesses memory through the asynchronous proxy."""
@@ -70,8 +73,10 @@ class ProxyChecks:
         for space in fenced_spaces(instruction):
             self.fences[space].execute(active)
 
-    def loaded(self, resolved: ResolvedAccess, active: Active) -> None:
-        """Check and note a load of shared or global memory."""
+    def loaded(self, resolved: ResolvedAccess, active: Active, *, writes_too: bool = False) -> None:
+        """Check and note a load of shared or global memory; a load that ``writes_too`` is followed by a store."""
+        if not writes_too:
+            self._check_bulk_writes(resolved, active, write=False)
         last, is_async = self._written.get(resolved.space), self.is_asynchronous(resolved.access.instruction)
         if last is None or not (is_async or (resolved.space == "shared" and self._read is not None)):
             return
@@ -85,6 +90,7 @@ class ProxyChecks:
 
     def stored(self, resolved: ResolvedAccess, active: Active) -> None:
         """Check and note a store to shared or global memory, before the bytes change."""
+        self._check_bulk_writes(resolved, active, write=True)
         last, instruction = self._written.get(resolved.space), resolved.access.instruction
         if last is None or instruction.mnemonic == "mbarrier":
             return
@@ -250,6 +256,28 @@ class ProxyChecks:
             return self._reporter.access_in_flight("shared", address, resolved.access.size, write, by, "phase")
 
         self._report(resolved, touched, active, bad, "missing wait", text)
+
+    def _check_bulk_writes(self, resolved: ResolvedAccess, active: Active, *, write: bool) -> None:
+        """Report accesses to global memory to which a bulk copy may still write."""
+        writes, instruction = self.bulk_writes, resolved.access.instruction
+        if writes is None or not writes.is_used or resolved.space != "global":
+            return
+        touched = self._touched(resolved)
+        reduces = instruction.mnemonic in ("atom", "red") or "reduce" in instruction.modifiers
+        bad = writes.not_complete(touched.pieces, touched.threads, reduces=reduces)
+
+        def text(address: int, piece: int) -> Diagnosis:
+            by = writes.copy_to(piece)
+            wait = f"no cp.async.bulk.wait_group without .read has waited for it before this {_NOUN[write]}"
+            missing = f" may still write: {wait}"
+            return self._reporter.access_in_flight(
+                "global", address, resolved.access.size, write, (f"{by.opcode} of ", place_of(by), missing),
+                "bulk write",
+            )  # fmt: skip
+
+        self._report(resolved, touched, active, bad, "missing wait", text)
+        if write:
+            writes.forget(touched.pieces)
 
     def _check_readers(self, resolved: ResolvedAccess, touched: TouchedPieces, active: Active) -> None:
         """Report writes to bytes whose asynchronous readers were waited for, but not before the writing thread."""

@@ -101,6 +101,15 @@ REMEDIES = {
         "barrier, if other threads write the bytes",
         is_in_time=True,
     ),
+    "bulk write": Remedy(
+        "",
+        "",
+        "cp.async.bulk.commit_group and cp.async.bulk.wait_group, without .read, in the thread that issued the copy of "
+        "{0}; then a barrier, or a release and an acquire, if another thread accesses the bytes, before {1}",
+        "cp.async.bulk.commit_group and cp.async.bulk.wait_group, without .read, in the thread that issued the copy; "
+        "then a barrier, or a release and an acquire, if another thread accesses the bytes",
+        is_in_time=True,
+    ),
     "initialise": Remedy(
         "",
         "",
