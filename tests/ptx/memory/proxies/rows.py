@@ -369,6 +369,27 @@ st.global.u32 [%rd5+8192], %r1;
 {WAIT_SENT}""", "without .read"),
 }  # fmt: skip
 
+SOURCES = {
+    "source_of_a_load_rewritten_by_the_lane_that_copies": Misuse("missing wait", f"""{LOADED}
+FIX {wait('full')}
+@%one st.global.u32 [%in+16], %t; // HERE
+BUG {wait('full')}""", "may still read"),
+    "source_of_a_load_rewritten_after_a_barrier": Misuse("missing wait", f"""{LOADED}
+FIX {wait('full')}
+bar.sync 0; st.global.u32 [%rd6], %t; // HERE
+BUG {wait('full')}""", "may still read"),
+    "source_of_a_load_rewritten_by_a_copy": Misuse("missing wait", f"""{FILL_B}{FENCE}{LOADED}
+FIX {wait('full')}
+{store('%in', 'b', 128)} // HERE
+{COMMIT} {WAIT_SENT}
+BUG {wait('full')}""", "may still read"),
+    "source_of_a_load_rewritten_when_another_warp_waits": Misuse("missing wait", f"""{LOADED}bar.sync 0;
+BUG setp.eq.u32 %q, %warp, 0; setp.eq.u32 %p, %warp, 1;
+FIX setp.eq.u32 %q, %warp, 1; setp.eq.u32 %p, %warp, 1;
+{wait('full', who='%q')}
+@%p st.global.u32 [%rd6], %t; // HERE""", "may still read"),
+}  # fmt: skip
+
 _OWN_TARGET = "FIX mov.u32 %r1, %ctaid.x; mul.wide.u32 %rd1, %r1, 512; add.u64 %out, %out, %rd1;\n"
 
 ORDER = {
@@ -449,5 +470,8 @@ FIX add.u64 %maps, %maps, 64;
 {wait('full')}""", "multiple of 64 bytes"),
 }  # fmt: skip
 
-ROWS = {**PROXY, **OMITTED, **MAPS, **LANES, **PHASES, **BUFFERS, **ENDS, **TARGETS, **ORDER, **NOT_AWAITED, **PLACES}
+ROWS = {
+    **PROXY, **OMITTED, **MAPS, **LANES, **PHASES, **BUFFERS, **ENDS, **TARGETS, **SOURCES, **ORDER, **NOT_AWAITED,
+    **PLACES,
+}  # fmt: skip
 """All mistakes."""

@@ -30,6 +30,10 @@ _OF_COPIES = ("illegal operand", "misaligned", "out of bounds", "transaction byt
 """The kinds of findings about copies that are left out, or move another number of bytes than is expected."""
 
 _MAP_PIECES = 8
+_RACES = ("race", "race within a warp")
+_NOT_OBSERVED = (
+    "this thread has not observed the phase of its mbarrier, and is not synchronised with a thread that has"
+)
 _NOUN = {False: "read", True: "write"}
 
 _Chosen = NDArray[np.bool_]
@@ -56,7 +60,9 @@ class ProxyChecks:
         if used.loads or used.maps:
             self._written["global"] = LastAccesses(global_bytes)
         self._read = LastAccesses(len(shared.flat)) if used.loads else None
-        self.phases = ObservedPhases(order, shape, shared.stride, follows=follows) if used.loads else None
+        self.phases: ObservedPhases | None = None
+        if used.loads:
+            self.phases = ObservedPhases(order, shape, shared.stride, global_bytes, follows=follows)
         self.products = ProductReads(order, shape, len(shared.flat))
         self._sent = LastAccesses(len(shared.flat))
         self.bulk_writes = BulkWrites(order, shape, global_bytes, follows=follows) if used.stores else None
@@ -95,6 +101,8 @@ class ProxyChecks:
         if last is None or instruction.mnemonic == "mbarrier":
             return
         touched = self._touched(resolved)
+        if resolved.space == "global":
+            self._check_loads(resolved, touched, active)
         if resolved.space == "shared":
             self._check_phase(resolved, touched, active, write=True)
             self._check_readers(resolved, touched, active)
@@ -250,12 +258,29 @@ class ProxyChecks:
         def text(address: int, piece: int) -> Diagnosis:
             by: Message = (
                 "the bulk copy of ", place_of(phases.copy_to(piece)),
-                " writes: this thread has not observed the phase of its mbarrier, and is not synchronised with a "
-                "thread that has",
+                f" writes: {_NOT_OBSERVED}",
             )  # fmt: skip
             return self._reporter.access_in_flight("shared", address, resolved.access.size, write, by, "phase")
 
         self._report(resolved, touched, active, bad, "missing wait", text)
+
+    def _check_loads(self, resolved: ResolvedAccess, touched: TouchedPieces, active: Active) -> None:
+        """Report writes to global memory that a bulk copy to shared memory may still read."""
+        phases = self.phases
+        if phases is None or not phases.is_used:
+            return
+        bad = phases.unobserved_reads(touched.pieces, touched.threads)
+        if bad is not None and not any(self._reporter.is_sighted(x, resolved.access.instruction) for x in _RACES):
+
+            def text(address: int, piece: int) -> Diagnosis:
+                by: Message = (
+                    "the bulk copy of ", place_of(phases.copy_from(piece)),
+                    f" may still read: {_NOT_OBSERVED}",
+                )  # fmt: skip
+                return self._reporter.access_in_flight("global", address, resolved.access.size, True, by, "phase")
+
+            self._report(resolved, touched, active, bad, "missing wait", text)
+        phases.forget_reads(touched.pieces)
 
     def _check_bulk_writes(self, resolved: ResolvedAccess, active: Active, *, write: bool) -> None:
         """Report accesses to global memory to which a bulk copy may still write."""
