@@ -32,9 +32,15 @@ class _AttachedCopy(NamedTuple):
     now: Moment | None
 
     def joined(self, other: "_AttachedCopy") -> "_AttachedCopy":
-        """Return the copy for the threads of both masks; None stands for all threads."""
-        both = None if self.mask is None or other.mask is None else self.mask | other.mask
-        return self._replace(mask=both)
+        """Return the copy for the threads of both masks, each with its own time; None stands for all threads."""
+        if self.mask is None or other.mask is None:
+            return self._replace(mask=None)
+        now = self.now
+        if now is not None and other.now is not None:
+            stamps = np.where(self.mask, now.stamps, other.now.stamps)
+            times = np.where(self.mask.any(axis=-1), now.times, other.now.times)
+            now = now._replace(stamps=stamps, times=times)
+        return _AttachedCopy(self.copy, self.mask | other.mask, now)
 
 
 Completion = Callable[[NDArray[np.bool_]], None]
