@@ -166,8 +166,8 @@ KINDS = {
         "nothing for the registers of a `wgmma` without a wait.",
     ),
     "mbarrier not initialised": Kind(
-        "a thread or a copy uses an mbarrier that does not exist: before its initialisation, after its end, or after "
-        "its bytes were overwritten; or a live one is initialised again", "error",
+        "a thread or a copy uses an mbarrier that does not exist: before its initialisation or after its end; or the "
+        "memory of a live one is initialised again, or used for something else", "error",
         "PTX does not define what such an instruction does, and the threads that wait may never continue",
         "synchronisation",
         "Let one thread execute `mbarrier.init` for each mbarrier, before all others: then "

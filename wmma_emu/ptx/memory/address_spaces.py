@@ -44,7 +44,8 @@ class AddressSpaces:
     ``parameters`` are laid out as the kernel declares them. ``races`` has the accesses of earlier waves of the launch
     to global memory; without it, all of global memory is watched from now on. ``check_sources`` looks for copies in
     flight that still read the bytes which a store to global memory writes. If there are ``suspects``, loads that give
-    undefined bits because they are in a race, nothing else counts as undefined.
+    undefined bits because they are in a race, nothing else counts as undefined. ``check_barriers`` looks for accesses
+    to the memory of mbarriers.
     """
 
     def __init__(
@@ -98,6 +99,7 @@ class AddressSpaces:
                 follows=self.races is not None,
             )  # fmt: skip
         self.check_sources: Callable[[ResolvedAccess, Active], None] | None = None
+        self.check_barriers: Callable[..., None] | None = None
         self._windows = {"shared": self.shared, "local": self.local, "param": self.param}
         shadows = {"shared": self.shared_shadow, "local": self.local_shadow}
         self._shadows = {name: x for name, x in shadows.items() if x.is_kept}
@@ -223,6 +225,8 @@ class AddressSpaces:
             return (
                 heap.uninitialised.read(resolved, resolved.mask) if heap.has_uninitialised and self._follows else None
             )
+        if self.check_barriers is not None and resolved.space == "shared" and not writes_too:
+            self.check_barriers(resolved, active, write=False)
         shadow = self._shadows.get(resolved.space)
         return None if shadow is None else shadow.loaded(resolved, active)
 
@@ -264,6 +268,8 @@ class AddressSpaces:
             if self._follows and (undefined is not None or self.heap.has_uninitialised):
                 self.heap.uninitialised.write(written, resolved.size, resolved.length, resolved.unit, undefined)
             return
+        if self.check_barriers is not None and resolved.space == "shared":
+            self.check_barriers(resolved, active, write=True)
         shadow = self._shadows.get(resolved.space)
         if shadow is not None:
             shadow.stored(resolved, written, active, undefined)

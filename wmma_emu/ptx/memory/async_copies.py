@@ -136,6 +136,8 @@ class AsyncCopies:
             self.memory.races.check_write(resolved, active)
         if self.memory.proxies is not None:
             self.memory.proxies.begins_copy(resolved, active)
+        if self.memory.check_barriers is not None:
+            self.memory.check_barriers(resolved, active, write=True)
         index = None if access.mask is None else np.flatnonzero(wide(access.mask, shape))
         written = pick(access.positions, shape, index)
         self._shadow.begin(resolved, written, active)

@@ -96,6 +96,11 @@ def wait(barrier: str, parity: int = 0, who: str = "") -> str:
     )
 
 
+WAIT_MMA = "wgmma.wait_group.sync.aligned 0;"
+LOADED = f"{SET_UP}{expect('full', 2048)}{load('a', '%in', 2048, 'full')}\n"
+READ = "ld.shared.u32 %r1, [%r13]; st.global.u32 [%rd5], %r1;"
+
+
 class Misuse(NamedTuple):
     """A kernel: its body, the kind of its finding, the numbers of threads and blocks, words of its message."""
 

@@ -9,9 +9,12 @@ from tests.ptx.memory.proxies.kernels import (
     COMMIT,
     FENCE,
     FILL_A,
+    LOADED,
     MMA,
+    READ,
     RESULT,
     SET_UP,
+    WAIT_MMA,
     WAIT_SENT,
     Misuse,
     box_store,
@@ -20,7 +23,6 @@ from tests.ptx.memory.proxies.kernels import (
     store,
     wait,
 )
-from tests.ptx.memory.proxies.rows import LOADED, READ, WAIT_MMA
 
 _TWO_OPERANDS = f"""{SET_UP}{expect('full', 2048)}{load('a', '%in', 2048, 'full')}
 {expect('full+8', 256)}{load('b', '%in', 256, 'full+8')}

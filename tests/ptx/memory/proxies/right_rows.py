@@ -6,9 +6,12 @@ from tests.ptx.memory.proxies.kernels import (
     FENCE,
     FILL_A,
     FILL_B,
+    LOADED,
     MMA,
+    READ,
     RESULT,
     SET_UP,
+    WAIT_MMA,
     WAIT_SENT,
     Misuse,
     expect,
@@ -16,7 +19,6 @@ from tests.ptx.memory.proxies.kernels import (
     store,
     wait,
 )
-from tests.ptx.memory.proxies.rows import LOADED, READ, WAIT_MMA
 
 RIGHT = {
     "the_issuing_thread_executes_the_fence": Misuse("", f"""st.shared.u32 [%r13], %t; bar.sync 0;
