@@ -213,7 +213,9 @@ DEC, INC = "setmaxnreg.dec.sync.aligned.u32 {};", "setmaxnreg.inc.sync.aligned.u
         (DEC.format(40), 160, ["partial warp"]),
         (DEC.format(40), 256, []),
         ("setp.eq.u32 %p2, %r1, 0; @%p2 " + DEC.format(40), 128, ["partial warp"]),
-        (f"setp.lt.u32 %p2, %r1, 64; @%p2 bra L; {DEC.format(40)} bra M; L: {DEC.format(48)} M:", 128, ["partial warp"]),
+        (f"setp.lt.u32 %p2, %r1, 64; @%p2 bra L; {DEC.format(40)} bra M; L: {DEC.format(48)} M:", 128, [
+            "partial warp",
+        ]),
         (f"{DEC.format(40)} bar.sync 0; {DEC.format(40)} bar.sync 0; {INC.format(48)}", 128, []),
         (f"{DEC.format(40)} bar.sync 0; {DEC.format(48)}", 128, ["illegal operand"]),
         (f"{INC.format(96)} bar.sync 0; {INC.format(88)}", 128, ["illegal operand"]),

@@ -171,8 +171,8 @@ KINDS = {
         "PTX does not define what such an instruction does, and the threads that wait may never continue",
         "synchronisation",
         "Let one thread execute `mbarrier.init` for each mbarrier, before all others: then "
-        "`fence.mbarrier_init.release.cluster`, if copies use it, and `__syncthreads()`. Call `mbarrier.inval` before "
-        "the memory is used for something else, or for another mbarrier.",
+        "`fence.mbarrier_init.release.cluster`, if other blocks use it, and `__syncthreads()`. Call `mbarrier.inval` "
+        "before the memory is used for something else, or for another mbarrier.",
         "Never: the behaviour of the instruction is undefined.",
         "Not measured: no tool was run on such a kernel.",
     ),

@@ -101,7 +101,7 @@ class WarpSync(NamedTuple):
         )
 
     def _skip_partial_warpgroup(self, execution: ControlState, participants: _Mask) -> _Mask:
-        """Let the last warps of a block skip an instruction of a warpgroup if they form none; return the other lanes."""
+        """Let the last warps of a block skip an instruction if they do not form a warpgroup; return the other lanes."""
         state = execution.state
         whole = state.shape[1] // _WARPS_OF_A_GROUP * _WARPS_OF_A_GROUP
         alone = participants & (np.arange(state.shape[1]) >= whole)[:, None]

@@ -153,7 +153,11 @@ bar.sync 0;
 {expect('full', 512)}{load('a', '%in', 512, 'full')}
 {wait('full')}{READ}"""),
 }  # fmt: skip
-"""Mistakes of the initialisation of mbarriers, which no check knows."""
+"""Kernels without a right fence after mbarrier.init, which only other blocks of a cluster need.
+
+A bulk copy accesses its mbarrier by the generic proxy (PTX ISA 9.1, cp.async.bulk), and is ordered after the earlier
+instructions of its thread (Asynchronous Operations). CUTLASS's unit tests of TMA have no such fence either.
+"""
 
 DEADLOCKS = {
     "facebookexperimental/triton#1121, no arrival": Misuse("deadlock", f"""{SET_UP}setp.lt.u32 %q, %t, 32;

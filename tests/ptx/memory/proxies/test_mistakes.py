@@ -73,6 +73,6 @@ def test_a_wrong_arrival_phase_or_count_is_a_deadlock(name):
 
 
 @pytest.mark.parametrize("name", OF_BARRIERS)
-def test_a_missing_fence_of_the_initialisation_is_not_found(name):
+def test_a_fence_after_the_initialisation_is_not_needed_within_a_block(name):
     assert found(OF_BARRIERS[name]) == []
     require_right(OF_BARRIERS[name])

@@ -113,9 +113,9 @@ REMEDIES = {
     "initialise": Remedy(
         "",
         "",
-        "one thread executes mbarrier.init, then fence.mbarrier_init if copies use the mbarrier; then a "
+        "one thread executes mbarrier.init, then fence.mbarrier_init if other blocks use the mbarrier; then a "
         "__syncthreads(), before {1}",
-        "one thread executes mbarrier.init, then fence.mbarrier_init if copies use the mbarrier; then a "
+        "one thread executes mbarrier.init, then fence.mbarrier_init if other blocks use the mbarrier; then a "
         "__syncthreads(), before this line",
     ),
     "begin again": Remedy(
