@@ -179,6 +179,11 @@ class AsyncCopies:
         """Return the pending copies that an mbarrier may complete."""
         return [copy for copy in self._copies if not copy.by_barrier]
 
+    def in_phases(self) -> list[ResolvedAccess]:
+        """Return the writes of the copies that wait for the phase of an mbarrier."""
+        found = [(x.resolved, x.mask) for x in self._copies if x.by_barrier]
+        return [resolved._replace(access=resolved.access._replace(mask=mask)) for resolved, mask in found]
+
     def finish(self, copies: list[tuple[AsyncCopy, Active]], now: Moment | None) -> None:
         """Complete copies, as writes at an earlier time."""
         for copy, mask in copies:

@@ -27,7 +27,7 @@ class WaveMemory(LoadsAndStores):
         if "bulk_groups" in self.__dict__:
             self.bulk_groups.report_in_flight()
         if self.proxies is not None:
-            self.proxies.report_unobserved()
+            self.proxies.report_unobserved(self.copies.in_phases())
 
     @cached_property
     def bulk_groups(self) -> BulkGroups:

@@ -119,6 +119,13 @@ FIX {wait('full')}""", "no thread has waited"),
     "box_that_nobody_waits_for": Misuse("load in flight at the end", f"""{SET_UP}{expect('full', 1024)}
 {box_load('a')} // HERE
 FIX {wait('full', who='%one')}""", "no thread has waited"),
+    "load_to_a_phase_that_is_not_complete": Misuse("load in flight at the end", f"""
+@%one mbarrier.init.shared::cta.b64 [full], 2;
+bar.sync 0;
+{expect('full', 512)}
+{load('a', '%in', 512, 'full')} // HERE
+FIX @%one mbarrier.arrive.shared::cta.b64 %rd1, [full];
+FIX {wait('full')}""", "no thread has waited"),
     "last_load_of_a_pipeline": Misuse("load in flight at the end", f"""{SET_UP}{expect('full', 512)}
 {load('a', '%in', 512, 'full')}
 {expect('full+8', 512)}

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The checks of the proxies of a wave: which accesses they note, and the findings that they report."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -180,21 +180,30 @@ class ProxyChecks:
 
         self._reporter.note(STALE, instruction, mask, None, np.full((1, 1, 1), address, np.uint64), text)
 
-    def report_unobserved(self) -> None:
+    def report_unobserved(self, pending: Iterable[ResolvedAccess]) -> None:
         """Report the copies to shared memory whose blocks end before any thread has observed that they are complete.
 
-        A copy that was refused, of whose bytes an mbarrier expects another number, or whose bytes were used without a
-        wait is reported already.
+        ``pending`` are the writes of copies whose phases are not complete. A copy that was refused, of whose bytes an
+        mbarrier expects another number, or whose bytes were used without a wait is reported already.
         """
         if self.phases is None or self._reporter.has_any(_OF_COPIES):
             return
-        for instruction, block, piece in self.phases.observed_by_nobody():
-            if self._reporter.is_named_by("missing wait", instruction):
-                continue
-            where = self._reporter.location("shared", piece * PIECE % self._shared.stride, PIECE)
-            end = ", when its block ends: no thread has waited for the phase of its mbarrier"
-            said = Diagnosis(("may still write ", where, end), "phase at the end")
-            self._reporter.note_block(LOAD_AT_END, instruction, block, said)
+        for resolved in pending:
+            pieces = self._touched(resolved).pieces
+            first = pieces[np.unique(pieces * PIECE // self._shared.stride, return_index=True)[1]]
+            for piece in first.tolist():
+                self._report_at_end(resolved.access.instruction, piece)
+        for instruction, piece in self.phases.observed_by_nobody():
+            self._report_at_end(instruction, piece)
+
+    def _report_at_end(self, instruction: PtxInstruction, piece: int) -> None:
+        if self._reporter.is_named_by("missing wait", instruction):
+            return
+        block, address = divmod(piece * PIECE, self._shared.stride)
+        where = self._reporter.location("shared", address, PIECE)
+        end = ", when its block ends: no thread has waited for the phase of its mbarrier"
+        said = Diagnosis(("may still write ", where, end), "phase at the end")
+        self._reporter.note_block(LOAD_AT_END, instruction, block, said)
 
     # What the checks have in common.
 

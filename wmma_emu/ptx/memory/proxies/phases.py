@@ -157,8 +157,8 @@ class ObservedPhases:
         """Return the instruction of the last copy from a piece of global memory."""
         return self._instructions[int(self._lines_of_reads[piece])]
 
-    def observed_by_nobody(self) -> Iterator[tuple[PtxInstruction, int, int]]:
-        """Yield the copies whose phases no thread has observed: the instruction, the block, and the first piece."""
+    def observed_by_nobody(self) -> Iterator[tuple[PtxInstruction, int]]:
+        """Yield the copies whose phases no thread has observed: the instruction, and the first piece of each block."""
         pieces = np.flatnonzero(self._written) if self.is_used else np.zeros(0, np.int64)
         slot, phase = self._written[pieces] >> _PHASE_BITS, (self._written[pieces] & ((1 << _PHASE_BITS) - 1)) - 1
         block = pieces * PIECE // self._stride
@@ -166,4 +166,4 @@ class ObservedPhases:
         at = np.flatnonzero(is_recent & ~self._lanes[slot, phase % _KEPT, block].any(axis=-1))
         _, first = np.unique(self._lines[pieces[at]] * np.int64(self._shape[0]) + block[at], return_index=True)
         for i in at[np.sort(first)].tolist():
-            yield self.copy_to(int(pieces[i])), int(block[i]), int(pieces[i])
+            yield self.copy_to(int(pieces[i])), int(pieces[i])
