@@ -203,19 +203,18 @@ def test_setmaxnreg_needs_all_warps_of_the_warpgroup():
     assert results(body, 128) == ([7] * 128, ["partial warp"])
 
 
+PARTIAL = ["partial warp"]
 DEC, INC = "setmaxnreg.dec.sync.aligned.u32 {};", "setmaxnreg.inc.sync.aligned.u32 {};"
 
 
 @pytest.mark.parametrize(
     ("body", "threads", "kinds"),
     [
-        (DEC.format(40), 64, ["partial warp"]),
-        (DEC.format(40), 160, ["partial warp"]),
+        (DEC.format(40), 64, PARTIAL),
+        (DEC.format(40), 160, PARTIAL),
         (DEC.format(40), 256, []),
-        ("setp.eq.u32 %p2, %r1, 0; @%p2 " + DEC.format(40), 128, ["partial warp"]),
-        (f"setp.lt.u32 %p2, %r1, 64; @%p2 bra L; {DEC.format(40)} bra M; L: {DEC.format(48)} M:", 128, [
-            "partial warp",
-        ]),
+        ("setp.eq.u32 %p2, %r1, 0; @%p2 " + DEC.format(40), 128, PARTIAL),
+        (f"setp.lt.u32 %p2, %r1, 64; @%p2 bra L; {DEC.format(40)} bra M; L: {INC.format(48)} M:", 128, PARTIAL),
         (f"{DEC.format(40)} bar.sync 0; {DEC.format(40)} bar.sync 0; {INC.format(48)}", 128, []),
         (f"{DEC.format(40)} bar.sync 0; {DEC.format(48)}", 128, ["illegal operand"]),
         (f"{INC.format(96)} bar.sync 0; {INC.format(88)}", 128, ["illegal operand"]),

@@ -53,9 +53,7 @@ class CausalityOrder(MemoryOrder):
     (np.False_, np.True_)
     """
 
-    def __init__(
-        self, blocks: int, warps: int, *, uses_memory_order: bool = True, ends_barriers: bool = False
-    ) -> None:
+    def __init__(self, blocks: int, warps: int, *, uses_memory_order: bool = True, ends_barriers: bool = False) -> None:
         self._ends_barriers, self._in_execution = ends_barriers, False
         self._meetings: LaneMeetings | None = None
         super().__init__(blocks, warps)
@@ -133,11 +131,13 @@ class CausalityOrder(MemoryOrder):
         at = np.flatnonzero((w >= 0) & (w < self.warps))
         if meetings is None or not len(at):
             return found
+        self._in_execution = False  # whether a lane knows of a meeting is a question of the order of memory
         for time, lanes in meetings.since(g[at], w[at], owners[at] % LANES, times[at]):
             for lane in range(LANES):
                 met = np.flatnonzero(lanes >> np.uint32(lane) & 1)
                 stamps = time[met] << self.bits | owners[at[met]] // LANES * LANES + lane
                 found[at[met]] |= ~self.unordered_for(stamps.astype(np.uint64), threads[at[met]])
+        self._in_execution = True
         return found
 
     def acting_lane(self, at: Sequence[Any]) -> tuple[Any, Any, Any]:
@@ -186,9 +186,7 @@ class CausalityOrder(MemoryOrder):
             at = np.nonzero(found)
             who = np.ravel_multi_index(at[-3:], (*self.now.shape, LANES))
             owners, then = (np.broadcast_to(x, found.shape)[at].astype(np.int64) for x in (threads, times))
-            self._in_execution = False
             found[at] = ~self._executed_before(owners, then, who)
-            self._in_execution = True
         return found
 
     def _known_by_lanes(self, threads: _Stamps, times: _Stamps, queried: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -219,9 +217,7 @@ class CausalityOrder(MemoryOrder):
             found[at] = ~self.lanes_know(which, owners[at].astype(np.int64), times[at].astype(np.int64))
         if self._in_execution and found.any():
             at = np.flatnonzero(found)
-            self._in_execution = False
             found[at] = ~self._executed_before(owners[at].astype(np.int64), times[at].astype(np.int64), threads[at])
-            self._in_execution = True
         return found
 
     def threads_of(self, stamps: _Stamps) -> NDArray[np.int64]:

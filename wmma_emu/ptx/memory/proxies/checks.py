@@ -31,9 +31,7 @@ _OF_COPIES = ("illegal operand", "misaligned", "out of bounds", "transaction byt
 
 _MAP_PIECES = 8
 _RACES = ("race", "race within a warp")
-_NOT_OBSERVED = (
-    "this thread has not observed the phase of its mbarrier, and is not synchronised with a thread that has"
-)
+_NOT_OBSERVED = "this thread has not observed the phase of its mbarrier, and is not synchronised with a thread that has"
 _NOUN = {False: "read", True: "write"}
 
 _Chosen = NDArray[np.bool_]
