@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
+from wmma_emu.ptx.findings import Sighting
 from wmma_emu.ptx.memory.footprint import DEFAULT_LIMIT
 
 _clock = time.perf_counter
@@ -44,6 +45,13 @@ class Counts(NamedTuple):
     printed: tuple[str, ...] = ()
     left_out: int = 0
     may_hide_races: bool = False
+
+
+class Interrupted(NamedTuple):
+    """What a launch that exceeded a limit had done: the resources that it used, and its sightings."""
+
+    counts: Counts
+    sightings: list[Sighting]
 
 
 class Exceeded(Exception):
