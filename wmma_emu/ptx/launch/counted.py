@@ -40,7 +40,7 @@ def profile_of(launch: Runner, counting: CountingLaunch) -> Profile | None:
 
 def _lines_of(launch: Runner) -> set[SourcePlace]:
     """Return the source lines of all kernels of the launch's module."""
-    found = set()
+    found: set[SourcePlace] = set()
     for program in launch.kernel.module.program.kernels.values():
         for source in {x.source for x in program.instructions}:
             found.update((x.file, x.line) for x in own_frames(source)[:1])
