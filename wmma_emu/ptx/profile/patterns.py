@@ -57,8 +57,7 @@ def patterns_of(addresses: Array, mask: Active, shape: tuple[int, ...], unit: in
         return Patterns(np.zeros((0, LANES), np.int64), np.zeros((0, LANES), np.bool_), np.zeros(0, np.int64))
     first = active.argmax(axis=1)
     rows = np.where(active, rows, rows[np.arange(len(rows)), first][:, None])
-    relative, offsets, _ = _relative(rows, unit)
-    return _grouped(relative + offsets[:, None], active, 1)
+    return _grouped(_relative(rows, unit), active, 1)
 
 
 class PairedPatterns(NamedTuple):
@@ -84,30 +83,41 @@ def paired_patterns(source: Array, target: Array, mask: Active, shape: tuple[int
     for given in (source, target):
         rows = np.broadcast_to(given, full).reshape(-1, LANES)[taken]
         rows = np.where(active, rows, rows[np.arange(len(rows)), first][:, None])
-        relative, offsets, _ = _relative(rows, unit)
-        sides.append(relative + offsets[:, None])
+        sides.append(_relative(rows, unit))
     found = _grouped(np.concatenate(sides, axis=1), active, 1)
     return PairedPatterns(found.addresses[:, :LANES], found.addresses[:, LANES:], found.active, found.counts)
 
 
 def _of_rows(rows: Array, unit: int, times: int) -> Patterns:
     """Find the patterns of accesses by all lanes; each row stands for several accesses."""
-    relative, offsets, are_alike = _relative(rows, unit)
-    if not are_alike:
-        return _grouped(relative + offsets[:, None], np.ones(relative.shape, np.bool_), times)
-    counts = np.bincount(offsets, minlength=unit)
+    given = rows if rows.dtype == np.uint64 else rows.astype(np.uint64)
+    if not _are_alike(given):
+        return _grouped(_relative(given, unit), np.ones(given.shape, np.bool_), times)
+    counts = np.bincount((given[:, 0] & np.uint64(unit - 1)).astype(np.int64), minlength=unit)
     found = np.flatnonzero(counts)
-    addresses = relative[0] + found[:, None]
+    addresses = (given[0] - given[0, 0]).view(np.int64) + found[:, None]
     return Patterns(addresses, np.ones(addresses.shape, np.bool_), counts[found] * times)
 
 
-def _relative(rows: Array, unit: int) -> tuple[Rows, NDArray[np.int64], bool]:
-    """Return addresses relative to those of the first lane; these, modulo the unit; and whether all rows are alike."""
+def _are_alike(rows: NDArray[np.uint64]) -> bool:
+    """Return whether the distances between the lanes are the same in all rows.
+
+    The distances of all neighbours are computed in one array, without a loop over the rows, which would take longer;
+    those from the last lane of a row to the first lane of the next do not count.
+    """
+    flat, lanes = rows.reshape(-1), rows.shape[1]
+    steps, equal = _SCRATCH.take(flat.shape)
+    np.subtract(flat[1:], flat[:-1], out=steps[:-1])
+    np.equal(steps[lanes:], steps[:-lanes], out=equal[lanes:])
+    equal[lanes - 1 :: lanes] = True
+    return bool(equal[lanes:].all())
+
+
+def _relative(rows: Array, unit: int) -> Rows:
+    """Return addresses relative to the multiple of the unit at or below that of the first lane."""
     given = rows if rows.dtype == np.uint64 else rows.astype(np.uint64)
-    relative, equal = _SCRATCH.take(given.shape)
-    np.subtract(given, given[:, :1], out=relative)
-    np.equal(relative, relative[0], out=equal)
-    return relative.view(np.int64), (given[:, 0] & np.uint64(unit - 1)).astype(np.int64), bool(equal.all())
+    found: Rows = (given - (given[:, :1] & ~np.uint64(unit - 1))).view(np.int64)
+    return found
 
 
 class _Scratch(threading.local):
