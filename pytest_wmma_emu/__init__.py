@@ -275,7 +275,7 @@ def emulated_gpu(request: pytest.FixtureRequest) -> "EmulatedGpu":
 def kernel_profile(request: pytest.FixtureRequest) -> "Generator[TestProfile, None, None]":
     """The counters of the launches of the test so far: ``kernel_profile["gemm.cu:41"].bank_conflicts``.
 
-    ``kernel_profile.matches_snapshot("gemm.txt")`` compares them with a file beside the test.
+    ``kernel_profile.matches_snapshot("gemm.txt")`` compares them with a file in the test's folder.
     """
     from pytest_wmma_emu.profiles import TestProfile
     from wmma_emu.ptx import profiling

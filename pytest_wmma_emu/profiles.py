@@ -29,7 +29,7 @@ class TestProfile(ProfiledLaunches):
         self._folder, self._update = folder, update
 
     def matches_snapshot(self, name: str) -> bool:
-        """Compare the counters with a file beside the test; `--kernel-profile-update` writes the file.
+        """Compare the counters with a file in the test's folder; `--kernel-profile-update` writes the file.
 
         Raises
         ------

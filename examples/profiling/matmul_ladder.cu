@@ -44,7 +44,7 @@ extern "C" __global__ void step03_shared(const float* A, const float* B, float* 
     D[row * N + col] = sum;
 }
 
-// 4. Eight elements of a column in each thread: an element of B serves eight products.
+// 4. Eight elements of a column in each thread: an element of B is used in eight products.
 extern "C" __global__ void step04_column(const float* A, const float* B, float* D, int M, int N, int K)
 {
     __shared__ float a[64][8], b[8][64];
@@ -67,7 +67,7 @@ extern "C" __global__ void step04_column(const float* A, const float* B, float* 
         D[(blockIdx.y * 64 + row + i) * N + blockIdx.x * 64 + col] = sum[i];
 }
 
-// 5. A square of 4 x 4 elements in each thread: four elements of A and four of B serve sixteen products.
+// 5. A square of 4 x 4 elements in each thread: four elements of A and four of B give sixteen products.
 extern "C" __global__ void step05_square(const float* A, const float* B, float* D, int M, int N, int K)
 {
     __shared__ float a[64][16], b[16][64];

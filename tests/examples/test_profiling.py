@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""examples/profiling: the results are right, and the counters are those of its README."""
+"""examples/profiling: the results are right, and its README shows the counters."""
 
 import re
 import subprocess

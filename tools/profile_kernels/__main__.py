@@ -3,7 +3,7 @@
 
     python -m tools.profile_kernels build BUNDLE                 # anywhere with nvcc: compile, and draw the arguments
     python3 BUNDLE/measure.py BUNDLE OUT                         # on a GPU with ncu; needs nothing else
-    python -m tools.profile_kernels compare OUT [--page FILE]    # anywhere: the emulator's counters beside those of OUT
+    python -m tools.profile_kernels compare OUT [--page FILE]    # anywhere: the emulator's counters and those of OUT
 
 The bundle has a cubin for each module, so that ptxas is not part of the measurement; ``build`` reads its machine code,
 and lists kernels in which the accesses are not one to one with the PTX.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The counters of the emulator beside those of Nsight Compute."""
+"""The counters of the emulator compared with those of Nsight Compute."""
 
 import json
 import math

@@ -30,7 +30,7 @@ PARTS = {
 }  # fmt: skip
 """The parts of the launches, and their descriptions."""
 
-_HEAD = """# Counters of profiles beside Nsight Compute, {date}
+_HEAD = """# Counters of profiles compared with Nsight Compute, {date}
 
 The counters of [profiles](../how-to/make-a-kernel-fast.md) of {kernels} kernels in {launches} launches, compared
 with those of Nsight Compute ({ncu}) on an {gpu}. The kernels were compiled by ptxas 13.0 for sm_90a; Nsight Compute

@@ -20,9 +20,9 @@ _Of = Callable[[ProfiledInstruction], bool]
 
 
 class Metric(NamedTuple):
-    """Metrics of Nsight Compute, of which the sums are added, and what the profile counts instead.
+    """Metrics of Nsight Compute, whose sums are added, and the function of a profile that returns the same.
 
-    A kernel of which the profile returns None is not compared.
+    A kernel for which the function returns None is not compared.
     ``parts`` are the parts of the launches in which they are compared; all if there are none.
     """
 

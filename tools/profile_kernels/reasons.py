@@ -18,7 +18,7 @@ REASONS = (
            "address share its wavefronts"),
     Reason(r"triton_.*|pipelined_gemm|copy_(none|half).*", r".*ldgsts", "a copy that fills zeros instead of reading "
            "has more wavefronts; those of the zeros are not counted"),
-    Reason(r"shared_(atom|red)_add_(f32|u64)", r".*", "ptxas makes a loop of compare-and-swap, of which the number of "
+    Reason(r"shared_(atom|red)_add_(f32|u64)", r".*", "ptxas makes a loop of compare-and-swap, whose number of "
            "turns depends on the collisions; it counts as one access here"),
     Reason(r"copy_from_cg_16: drawn few [23]", r".*ldgsts", "many lanes copy the same bytes: the rule for "
            "`cp.async.cg` is one or two wavefronts short"),
@@ -37,5 +37,5 @@ REASONS = (
 
 
 def reason_for(launch: str, metric: str) -> str:
-    """Return the reason for a difference, "" if none is known."""
+    """Return the reason for a difference, "" if it is not known."""
     return next((x.text for x in REASONS if re.match(x.launches, launch) and re.match(x.metrics, metric)), "")

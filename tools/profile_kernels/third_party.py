@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Launches of kernels of other projects, from checkouts beside this one: SGEMM_CUDA and llm.c.
+"""Launches of kernels of other projects, from checkouts: SGEMM_CUDA and llm.c.
 
 The checkouts are folders named as on GitHub, ``siboehm/SGEMM_CUDA`` with a plus instead of the slash; the sources are
 compiled unedited. Without checkouts there are no such launches.

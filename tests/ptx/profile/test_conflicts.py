@@ -36,7 +36,7 @@ def test_vectors_are_padded_by_their_size():
     assert swizzle == ("16 bytes at index i of row r at i ^ r % 8", 4)
 
 
-def test_rows_that_are_not_known_are_asked_for():
+def test_the_length_of_rows_is_requested_if_it_is_not_known():
     random = ConflictingAccess((0, 128, *[-1] * 30), 8, True, 1)
     assert "pass row_bytes" in str(explain_conflicts("x", [random._replace(addresses=(0, *[-1] * 31))]))
     with pytest.raises(we.errors.ArgumentValueError, match="row_bytes=12 is not a positive multiple of 8"):

@@ -68,7 +68,7 @@ def test_launches_and_processes_are_merged():
     assert both.branches[BRANCH] == (32, 32, 0)
 
 
-def test_files_are_those_of_lcov_and_cobertura(tmp_path):
+def test_files_have_the_formats_of_lcov_and_cobertura(tmp_path):
     found = covered(32)
     found.write(tmp_path / "a.info")
     lines = (tmp_path / "a.info").read_text().splitlines()

@@ -46,7 +46,7 @@ def drawn(size, seed):
 
 @pytest.mark.parametrize("size", [1, 2, 4, 8, 16])
 @pytest.mark.parametrize("seed", [1, 2])
-def test_wavefronts_are_those_of_the_busiest_bank_of_each_group(size, seed):
+def test_the_busiest_bank_of_each_group_decides_the_wavefronts(size, seed):
     addresses, active = drawn(size, seed)
     found = shared_wavefronts(addresses, size, active)
     expected = [wavefronts_of(x, size, y) for x, y in zip(addresses, active, strict=True)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Counting of a launch: whether it was asked for, and the profile and the coverage that result."""
+"""Counting of a launch: whether it was requested, and the profile and the coverage that result."""
 
 from wmma_emu.ptx.launch.options import LaunchOptions
 from wmma_emu.ptx.launch.runner import Runner

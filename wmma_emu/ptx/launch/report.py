@@ -72,7 +72,7 @@ class Report:
     version : str
         The version of wmma_emu that ran the launch: ``tool.version`` in JSON, whose own ``version`` is of the format.
     profile : Profile, optional
-        The counters of the launch, if they were asked for.
+        The counters of the launch, if they were requested.
     """
 
     kernel: str

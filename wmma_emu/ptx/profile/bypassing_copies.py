@@ -2,8 +2,9 @@
 """The sectors and wavefronts of ``cp.async.cg``, which moves sectors from the L2 cache to shared memory.
 
 A request moves the halves, of 16 bytes, of a sector of global memory to a sector of shared memory, both exchanged or
-neither. Requests between the same two lines of 128 bytes share a wavefront if they move the same halves, exchange them
-alike, go from even to even sectors or from even to odd ones alike, and no sector is read or written twice. These rules
+neither. Requests between the same two lines of 128 bytes share a wavefront if they move the same halves, and exchange
+them alike. They also have to go from even to even sectors, or all from even to odd ones, and no sector may be read or
+written twice. These rules
 describe 134 of 136 measured patterns; where many lanes copy the same bytes, an H200 needs up to two wavefronts more.
 """
 
@@ -17,7 +18,7 @@ _HALF, _SECTOR, _SECTORS_OF_LINE = 16, 32, 4
 def bypassing_copy(source: Rows, target: Rows, active: Lanes) -> list[tuple[int, int]]:
     """Count the sectors and the wavefronts of copies of 16 bytes: addresses of (accesses, 32).
 
-    Of lanes with the same target, the first copies.
+    The first of several lanes with the same target copies.
 
     Examples
     --------

@@ -8,7 +8,7 @@ from wmma_emu.ptx.profile.counters import Counters
 
 
 class Column(NamedTuple):
-    """A column of a table of lines: ``value`` is what it shows, ``weight`` how bad that is, for a colour (0 to 1)."""
+    """A column of a table of lines: ``value`` is its content, ``weight`` how bad that is, for a colour (0 to 1)."""
 
     head: str
     meaning: str

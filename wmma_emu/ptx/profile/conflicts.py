@@ -25,7 +25,7 @@ class ConflictingAccess(NamedTuple):
     """An access of an instruction to shared memory with many conflicts: at least the mean of its accesses.
 
     ``addresses`` are the offsets of the 32 lanes in the block's shared memory, -1 for lanes that do not take part;
-    ``size`` is the bytes of each lane, and ``joins`` whether groups of lanes may share wavefronts, as those of loads.
+    ``size`` is the bytes of each lane, and ``joins`` whether groups of lanes may share wavefronts, as in loads.
     """
 
     addresses: tuple[int, ...]
@@ -49,7 +49,7 @@ class Remedy(NamedTuple):
 
 @dataclass(frozen=True)
 class ConflictExplanation:
-    """Why accesses conflict, and what would remove the conflicts.
+    """The conflicts of accesses, and the changes that would remove them.
 
     Attributes
     ----------

@@ -30,8 +30,8 @@ class Counters:
         Accesses of warps to global memory, the sectors of 32 bytes that they touch, and the bytes that their lanes ask
         for. Atomic operations are among them, and the reads of ``cp.async``.
     shared_requests, shared_wavefronts, bank_conflicts, shared_bytes : int
-        Accesses of warps to shared memory, the wavefronts that they take, the part of them that conflicts cause (0 is
-        none), and the bytes that their lanes ask for. The writes of ``cp.async`` are among them.
+        Accesses of warps to shared memory, the wavefronts that they take, the part of them that conflicts cause (0
+        without conflicts), and the bytes that their lanes ask for. The writes of ``cp.async`` are among them.
     local_requests, local_sectors, local_bytes : int
         The same for local memory.
     constant_requests : int

@@ -40,10 +40,10 @@ _OF_SHARED = ("shared_wavefronts", "bank_conflicts")
 
 
 class AccessRule(NamedTuple):
-    """How accesses of one kind are counted.
+    """The rule that counts accesses of one kind.
 
-    ``costs`` are those of each pattern, from its addresses, the bytes of a lane and its lanes; ``counters`` the names
-    of the counters that they are added to; addresses that differ by a multiple of ``unit`` in all lanes cost the same.
+    ``costs`` returns the costs of each pattern, from its addresses, the bytes of a lane and its lanes; ``counters``
+    are the names of their counters. Addresses that differ by a multiple of ``unit`` in every lane cost the same.
     """
 
     space: str
@@ -69,7 +69,7 @@ _EXPLAINED = ("shared load", "shared store")
 class Counting:
     """Counts the executions and accesses of a launch, by instruction.
 
-    ``instructions`` are those of the program, which the launch reports by their index, or themselves.
+    The launch reports the ``instructions`` of the program by their index, or themselves.
     """
 
     def __init__(self, instructions: tuple[PtxInstruction, ...]) -> None:
@@ -120,8 +120,8 @@ class Counting:
         self, index: int, rule: str, size: int, requests: int, conflicts: int,
         everything: Callable[[], tuple[Rows, Lanes]],
     ) -> None:  # fmt: skip
-        """Keep an access with many conflicts; where the mean is not above those of the one that is kept, none is
-        looked for.
+        """Keep an access with many conflicts; no other is searched unless the mean is
+        above its conflicts.
         """
         known = self.conflicting.get(index)
         if known is not None and known.conflicts * requests >= conflicts:

@@ -18,7 +18,7 @@ SourcePlace = tuple[str, int]
 
 
 class BranchOutcomes(NamedTuple):
-    """How often threads took a branch, did not take it, and warps did both."""
+    """The number of threads that took a branch and that did not, and of warps that did both."""
 
     taken: int = 0
     not_taken: int = 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What one execution of an instruction counts for: its kind, its floating-point operations, its products."""
+"""The costs of one execution of an instruction: its kind, its floating-point operations, its products."""
 
 import re
 
@@ -24,7 +24,7 @@ _KINDS = {
     "cvta": "conversion", "mov": "move", "shfl": "exchange", "vote": "exchange", "match": "exchange",
     "redux": "exchange", "movmatrix": "exchange", "setp": "comparison", "set": "comparison", "selp": "comparison",
 }  # fmt: skip
-"""The kind of each mnemonic of which the type does not decide."""
+"""The kind of each mnemonic whose type does not decide."""
 
 
 def kind_of(instruction: PtxInstruction) -> str:

@@ -91,7 +91,7 @@ class KernelProfile:
 
     @property
     def identity(self) -> tuple[object, ...]:
-        """What launches of one kernel have in common."""
+        """The facts that launches of one kernel share."""
         return self.kernel, self.arch, tuple((x.line, x.text, x.file, x.number) for x in self.instructions)
 
 

@@ -11,9 +11,9 @@ from wmma_emu.layouts.spec import LANES
 
 
 class Occupancy(NamedTuple):
-    """The blocks that a multiprocessor holds, if there are enough registers, which only ptxas knows.
+    """The blocks that a multiprocessor holds, if there are enough registers: only ptxas can tell.
 
-    ``limit`` is the resource of which there is the least: "threads", "shared memory" or "blocks". ``share`` is the part
+    ``limit`` is the scarcest resource: "threads", "shared memory" or "blocks". ``share`` is the part
     of the multiprocessor's threads that the blocks have.
     """
 

@@ -18,7 +18,7 @@ _FACTORS = np.random.default_rng(29).integers(1, 1 << 62, 2 * LANES + 1, dtype=n
 class Patterns(NamedTuple):
     """Different patterns of accesses: their addresses and lanes, (patterns, 32), and how many accesses have each.
 
-    The addresses are relative to a multiple of the unit, of which the costs of an access do not depend.
+    The addresses are relative to a multiple of the unit, which does not change the costs of an access.
     """
 
     addresses: Rows
@@ -30,7 +30,7 @@ def patterns_of(addresses: Array, mask: Active, shape: tuple[int, ...], unit: in
     """Find the different patterns of accesses by threads of (blocks, warps, 32); warps without a lane are left out.
 
     ``addresses`` broadcast to (*lead, blocks, warps, 32), and ``mask`` to the same; None is all threads. Addresses
-    that differ by a multiple of ``unit`` in all lanes are one pattern.
+    that differ by a multiple of ``unit`` in every lane are one pattern.
 
     Examples
     --------
@@ -145,6 +145,6 @@ def _grouped(relative: Rows, active: Lanes, weight: int) -> Patterns:
     hashes = relative @ _FACTORS[: relative.shape[1]] + lanes * _FACTORS[-1]
     _, chosen, group, counts = np.unique(hashes, return_index=True, return_inverse=True, return_counts=True)
     same = (relative == relative[chosen][group]).all() and (lanes == lanes[chosen][group]).all()
-    if not same:  # two patterns have one hash: every row stands for itself
+    if not same:  # two patterns have one hash: nothing is grouped
         return Patterns(relative, active, np.full(len(relative), weight))
     return Patterns(relative[chosen], active[chosen], counts * weight)

@@ -215,7 +215,7 @@ class Profile:
     def conflicts_at(self, *lines: str, row_bytes: int | None = None) -> ConflictExplanation:
         """Explain the bank conflicts of lines, and search a padding or a swizzle that removes them.
 
-        Of each line, an access with many conflicts is explained: at least as many as its accesses have on average.
+        An access of each line with many conflicts is explained: at least as many as its accesses have on average.
 
         Parameters
         ----------
@@ -337,14 +337,14 @@ class Profile:
         Raises
         ------
         ArgumentValueError
-            If the text is not such a text.
+            If it has written something else.
         """
-        return cls(*parsed(text, "the text"))
+        return cls(*parsed(text, "the JSON"))
 
 
 def sources_of(
     instructions: Iterable[ProfiledInstruction], text_of: Callable[[str], str]
 ) -> dict[str, str]:  # fmt: skip
-    """Return the available texts of the files of instructions."""
+    """Return the available contents of the files of instructions."""
     texts = {file: text_of(file) for file in sorted({x.file for x in instructions if x.file})}
     return {file: text for file, text in texts.items() if text}

@@ -126,7 +126,7 @@ def _busiest_group(addresses: Rows, size: int, active: Lanes, groups: int) -> ND
 
 
 def _busiest(words: Rows, valid: Lanes) -> NDArray[np.int64]:
-    """Return the number of different words in the busiest bank of each row: 0 if a row accesses nothing."""
+    """Count the different words in the busiest bank of each row: 0 if a row accesses nothing."""
     ordered = np.sort(np.where(valid, words, _NOTHING), axis=-1)
     first = ordered > _NOTHING
     first[:, 1:] &= ordered[:, 1:] != ordered[:, :-1]
