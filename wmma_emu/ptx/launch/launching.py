@@ -11,7 +11,7 @@ from typing import Any
 from wmma_emu.errors import AsynchronyDependenceError, KernelFindingsError, KernelFindingsWarning, LaunchLimitError
 from wmma_emu.ptx.findings import CHECKS, KINDS, Sighting, merged
 from wmma_emu.ptx.launch.actions import Actions
-from wmma_emu.ptx.launch.arguments import Argument, LaunchArguments, object_arguments
+from wmma_emu.ptx.launch.arguments import Argument, LaunchArguments, object_arguments, variable_arguments
 from wmma_emu.ptx.launch.barrier_trials import MOST_TRIALS, make_trial
 from wmma_emu.ptx.launch.calls import echo, errors_at_the_caller, level_of_the_caller, uninterrupted
 from wmma_emu.ptx.launch.delays import asynchronous_lines, named, narrowed
@@ -27,7 +27,7 @@ from wmma_emu.ptx.launch.runner import Runner
 from wmma_emu.ptx.launch.schedules import Run, require_same_results
 from wmma_emu.ptx.launch.silenced_lines import apply_launch_silences, require_lines
 from wmma_emu.ptx.launch.silences import SilenceOutcome, silenced_findings
-from wmma_emu.ptx.launch.structs import arrays_of
+from wmma_emu.ptx.launch.structs import array_of
 from wmma_emu.ptx.launch.texture_caveats import caveats_of
 from wmma_emu.ptx.launch.unused_values import classify_uses
 from wmma_emu.ptx.launch.variable_names import LaunchNames, names_of, variable_of
@@ -60,7 +60,8 @@ class Launch(Runner):
         ----------
         *arguments
             One for each parameter: a NumPy array for a pointer (`raw` of it to pass its bytes; 0 or None if it is
-            unused), a number for a scalar, bytes, a ctypes.Structure or a `Struct` for a struct.
+            unused; a list of structs for an array of them), a number for a scalar, bytes, a ctypes.Structure or a
+            `Struct` for a struct.
         **options
             Options of `LaunchOptions`: ``findings``, ``schedule``, ``schedules``, ``asynchrony``, ``max_steps``,
             ``max_seconds``, ``max_bytes``, ``checks``, ``silence``, ``fill``, ``baseline``, ``cooperative``,
@@ -103,7 +104,7 @@ class Launch(Runner):
         chosen = module.options.but(options)
         observer = current_observer()
         chosen = chosen if observer is None else observer.options_of(chosen)
-        values = [*given.values, *object_arguments(chosen.objects)]
+        values = [*given.values, *variable_arguments(module.structs), *object_arguments(chosen.objects)]
         given = given._replace(values=values)
         actions = chosen.actions
         ticket = LaunchTicket(kernel.called, _host_ranges(values, chosen.reached, module.variables))
@@ -283,7 +284,7 @@ class Launch(Runner):
 
     def _names(self, given: LaunchArguments, options: LaunchOptions) -> LaunchNames:
         shown = {x.shown or x.label: i for i, x in enumerate(given.values)}
-        others = {x.name: variable_of(x.field, arrays_of(x.array)[0]) for y in given.values for x in y.pointed}
+        others = {x.name: variable_of(x.field, array_of(x.array)) for y in given.values for x in y.pointed}
         others |= {x.name: variable_of(x.name, x.memory) for x in options.reached}
         return LaunchNames(names_of(self.kernel.module, self.kernel), shown, others)
 

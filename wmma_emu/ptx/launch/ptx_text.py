@@ -13,6 +13,7 @@ from wmma_emu.ptx.launch.options import LaunchOptions
 from wmma_emu.ptx.launch.silences import Silence
 from wmma_emu.ptx.launch.silencing_comments import silences_in
 from wmma_emu.ptx.launch.sources import Sources
+from wmma_emu.ptx.launch.struct_arrays import StructArray
 from wmma_emu.ptx.launch.targets import require_target
 from wmma_emu.ptx.launch.triton_compiled import CompiledTriton
 from wmma_emu.ptx.memory.variables import ModuleMemory
@@ -51,6 +52,7 @@ class PtxText:
         self.program = program_of(text)
         require_target(self.program.target, self.arch)
         self.variables = ModuleMemory(self.program)
+        self.structs: dict[str, StructArray] = {}
 
     @cached_property
     def silences(self) -> tuple[Silence, ...]:
