@@ -1,12 +1,20 @@
 # SPDX-License-Identifier: MIT
 """The addresses of shared memory: where it begins on each chip, and what is before it."""
 
+import json
+from itertools import product
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+from tools.record_shared_addresses import LAYOUTS, TARGETS, TOUCHED, addresses_kernel, touching_kernel
 from wmma_emu.instructions import ARCHS
 from wmma_emu.instructions.shared_addresses import FIRST_SHARED, first_shared_address
 from wmma_emu.ptx import Module
+
+RECORDED = json.loads((Path(__file__).parent / "data" / "shared_addresses.json").read_text(encoding="utf-8"))
+"""What `tools.record_shared_addresses` recorded on an NVIDIA H200 (driver 580.159.04, 2026-11-28)."""
 
 HEAD = ".version 8.0\n.target sm_70\n.address_size 64\n"
 
@@ -46,3 +54,26 @@ def test_a_store_before_or_after_the_variables_is_out_of_bounds(arch, address, t
 
 def test_the_first_addresses_have_evidence():
     assert [fact.evidence.status for _, fact in FIRST_SHARED] == ["inferred", "measured", "inferred"]
+
+
+@pytest.mark.parametrize(("layout", "target"), product(LAYOUTS, TARGETS))
+def test_addresses_and_registers_are_those_of_an_h200(layout, target):
+    text, names = addresses_kernel(layout, target)
+    out = np.zeros(len(names), np.uint64)
+    Module(text, "h100", findings="raise")["k"][1, 1, 64 if "dynamic" in layout else 0](out)
+    recorded = {name: int(value, 0) for name, value in RECORDED["layouts"][f"{layout}, {target}"].items()}
+    for name, value in zip(names, out.tolist(), strict=True):
+        if (layout, name) == ("100 bytes, then 8", "b"):  # it is after a gap here
+            assert value == recorded[name] + 128
+        else:
+            assert value & 0xFFFFFFFF == recorded[name] & 0xFFFFFFFF, name
+
+
+@pytest.mark.parametrize("is_store", [False, True])
+def test_every_access_that_stops_an_h200_is_an_error_here(is_store):
+    kernel, out = Module(touching_kernel(is_store), "h100", findings="report")["k"], np.zeros(1, np.uint64)
+    for address in TOUCHED:
+        recorded = RECORDED["accesses"][f"{'store' if is_store else 'load'} {address:#x}"]
+        found = {x.kind for x in kernel[1, 1](out, address).findings}
+        assert ("out of bounds" in found) == (not 1024 <= address <= 1120), address
+        assert isinstance(recorded, list) or "out of bounds" in found
