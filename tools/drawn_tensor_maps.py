@@ -7,9 +7,9 @@ from math import prod
 from random import Random
 from typing import TypeVar
 
-from wmma_emu.ptx.steps.bulk_reductions import REDUCTIONS, type_for
+from wmma_emu.ptx.steps.bulk_reductions import REDUCTIONS
 from wmma_emu.ptx.tensor_maps.boxes import spatial_dimensions
-from wmma_emu.ptx.tensor_maps.element_types import ELEMENT_TYPES
+from wmma_emu.ptx.tensor_maps.element_types import ELEMENT_TYPES, ElementType
 from wmma_emu.ptx.tensor_maps.encoding import CORNER_BITS, TensorMapFields, Window
 
 T = TypeVar("T")
@@ -163,8 +163,8 @@ def drawn_store(seed: int) -> DrawnCopy:
 def _as_store(draw: Draw, given: DrawnCopy) -> DrawnCopy | None:
     """Return a store with the map and, mostly, the coordinates of a load, which are not negative and in the window."""
     fields, coordinates = given.map, given.coordinates
-    legal = tuple(x for x in REDUCTIONS if type_for(x, fields.element))
-    reduction = draw.of(legal) if legal and draw.chance(0.6) else ""
+    possible = _reductions_of(fields.element)
+    reduction = draw.of(possible) if possible and draw.chance(0.6) else ""
     if fields.window is not None:
         lower, upper = (tuple(map(abs, x)) for x in (fields.window.lower, fields.window.upper))
         fields = replace(fields, window=replace(fields.window, lower=lower, upper=tuple(-x for x in upper)))
@@ -177,6 +177,12 @@ def _as_store(draw: Draw, given: DrawnCopy) -> DrawnCopy | None:
     if not draw.chance(_WRONG):
         coordinates = tuple(max(x, 0) for x in coordinates)
     return replace(given, map=fields, coordinates=coordinates, offsets=(), reduction=reduction)
+
+
+def _reductions_of(element: ElementType) -> tuple[str, ...]:
+    """Return the reductions that have a type of the elements' size; the chip does not support all of them."""
+    kinds = (element.name, f"b{8 * element.bytes}" if not element.is_float else "")
+    return tuple(x for x, types in REDUCTIONS.items() if element.name != "f64" and not set(kinds).isdisjoint(types))
 
 
 def _copy(draw: Draw) -> DrawnCopy | None:

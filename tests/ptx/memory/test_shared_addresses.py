@@ -56,7 +56,7 @@ def test_the_first_addresses_have_evidence():
     assert [fact.evidence.status for _, fact in FIRST_SHARED] == ["inferred", "measured", "inferred"]
 
 
-@pytest.mark.parametrize(("layout", "target"), product(LAYOUTS, TARGETS))
+@pytest.mark.parametrize(("layout", "target"), list(product(LAYOUTS, TARGETS)))
 def test_addresses_and_registers_are_those_of_an_h200(layout, target):
     text, names = addresses_kernel(layout, target)
     out = np.zeros(len(names), np.uint64)
