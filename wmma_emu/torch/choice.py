@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: MIT
+"""The instruction that multiplies tensors of a dtype on a chip, under PyTorch's settings: a table, read once a kind."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import torch
+
+from wmma_emu.errors import OptionError, UnsupportedInstructionError
+from wmma_emu.gemm import KOrder
+from wmma_emu.instructions import Arch, lookup
+from wmma_emu.warp import BoundMatrixInstruction, bound_instruction
+
+FMA = "fma.f32"
+
+
+class KindRule(NamedTuple):
+    """An instruction for operands of a dtype.
+
+    ``setting`` is a setting of PyTorch that must be on, ``""`` for none. ``{a}`` and ``{b}`` in ``instr`` stand for the
+    formats. A chip that lacks the instruction takes the next rule.
+    """
+
+    dtype: str
+    setting: str
+    instr: str
+    k_order: KOrder | None = None
+
+
+_PROMOTED = KOrder(tile=128, promote_every=4)
+"""FP8 without fast accumulation: every 128 k the sums of four `wgmma` are added to sums in float32."""
+
+_FP8 = (
+    ("precise", "wgmma.m64n8k32.f32.{a}.{b}", _PROMOTED),
+    ("", "wgmma.m64n8k32.f32.{a}.{b}", None),
+    ("", "m16n8k32.f32.{a}.{b}.f32", None),
+    ("", "m16n8k32.kind::f8f6f4.f32.{a}.{b}.f32", None),
+    ("", "tcgen05.mma.cta_group::1.kind::f8f6f4.m128n128k32.f32.{a}.{b}", None),
+)
+
+RULES: tuple[KindRule, ...] = (
+    KindRule("float32", "tf32", "m16n8k8.f32.tf32.tf32.f32"),
+    KindRule("float32", "", FMA),
+    KindRule("float16", "f16 sums", "wmma.mma.m16n16k16.f16.f16"),
+    KindRule("float16", "", "m16n8k16.f32.f16.f16.f32"),
+    KindRule("float16", "", "wmma.mma.m16n16k16.f32.f32"),
+    KindRule("bfloat16", "", "m16n8k16.f32.bf16.bf16.f32"),
+    KindRule("bfloat16", "", FMA),
+    KindRule("float64", "", "m8n8k4.f64.f64.f64.f64"),
+    KindRule("int8", "", "m16n8k32.s32.s8.s8.s32"),
+    KindRule("int8", "", "m8n8k16.s32.s8.s8.s32"),
+    *(KindRule(dtype, *rule) for dtype in ("float8_e4m3fn", "float8_e5m2") for rule in _FP8),
+)
+"""The first rule that applies. Volta and Turing have no bf16: products there are float32 multiply-adds of the operands,
+which are float32 numbers too."""
+
+FORMATS: Mapping[Any, str] = {
+    torch.float32: "f32", torch.float16: "f16", torch.bfloat16: "bf16", torch.float64: "f64", torch.int8: "s8",
+    torch.float8_e4m3fn: "e4m3", torch.float8_e5m2: "e5m2",
+}  # fmt: skip
+"""The format of each dtype with rules."""
+
+SETTINGS: Mapping[str, Callable[[bool], bool]] = {
+    "tf32": lambda convolves: _tf32(torch.backends.cudnn.conv if convolves else torch.backends.cuda.matmul),
+    "f16 sums": lambda _: bool(torch.backends.cuda.matmul.allow_fp16_accumulation),
+}
+"""Functions that read PyTorch's settings; they take whether the operation is a convolution."""
+
+
+def _tf32(settings: Any) -> bool:
+    return str(settings.fp32_precision) == "tf32"
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """The products of one kind of operands: the instruction, and the order of k that the kind implies.
+
+    ``instruction`` is None for float32 multiply-adds; ``a`` and ``b`` are the formats of the operands.
+    """
+
+    instruction: BoundMatrixInstruction | None
+    a: str
+    b: str
+    k_order: KOrder | None = None
+
+    @property
+    def instr(self) -> BoundMatrixInstruction | str:
+        """The instruction as an argument of `wmma_emu.gemm`."""
+        return FMA if self.instruction is None else self.instruction
+
+    @property
+    def mnemonic(self) -> str:
+        """The mnemonic; ``"fma.f32"`` for multiply-adds."""
+        return FMA if self.instruction is None else self.instruction.mnemonic
+
+    @property
+    def operand_format(self) -> str:
+        """The format that the instruction reads."""
+        return "f32" if self.instruction is None else self.instruction.product.a.name
+
+    @property
+    def widens(self) -> bool:
+        """Whether operands are converted to float32 first."""
+        return self.instruction is None and self.a != "f32"
+
+    @property
+    def status(self) -> str:
+        """The evidence for the arithmetic; multiply-adds of float32 are documented."""
+        return "documented" if self.instruction is None else str(self.instruction.model.status)
+
+    def changed(self, fields: Mapping[str, Any]) -> "Kind":
+        """Return the same kind with fields of the model replaced, for aligned sums."""
+        if self.instruction is None or self.instruction.model.arithmetic != "aligned_sum" or not fields:
+            return self
+        model = replace(self.instruction.model, **fields)
+        return replace(self, instruction=self.instruction.with_model(model))
+
+
+def kind_of(a: Any, b: Any, arch: Arch, settings: frozenset[str]) -> Kind | None:
+    """Return the kind of a product of two dtypes; None if the chip's library does not multiply them on matrix units.
+
+    Examples
+    --------
+    >>> from wmma_emu.instructions import arch_of
+    >>> kind_of(torch.float32, torch.float32, arch_of("a100"), frozenset({"tf32"})).mnemonic
+    'mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32'
+    >>> kind_of(torch.float32, torch.float32, arch_of("v100"), frozenset({"tf32"})).mnemonic
+    'fma.f32'
+    >>> kind_of(torch.int64, torch.int64, arch_of("a100"), frozenset()) is None
+    True
+    """
+    if a not in FORMATS or b not in FORMATS:
+        return None
+    return _kind(str(a).removeprefix("torch."), FORMATS[a], FORMATS[b], arch, settings)
+
+
+@lru_cache(maxsize=256)
+def _kind(dtype: str, a: str, b: str, arch: Arch, settings: frozenset[str]) -> Kind | None:
+    refused = False
+    for rule in RULES:
+        if rule.dtype != dtype or (rule.setting and rule.setting not in settings):
+            continue
+        if rule.instr == FMA:
+            return Kind(None, a, b, rule.k_order)
+        found = _bound(rule.instr.format(a=a, b=b), arch)
+        if found is not None:
+            return Kind(found, a, b, rule.k_order)
+        refused = True
+    if refused and a[0] == "e":
+        raise OptionError(f"{arch.name} ({arch.generation}) has no instruction that multiplies {a} by {b}")
+    return None
+
+
+def _bound(mnemonic: str, arch: Arch) -> BoundMatrixInstruction | None:
+    try:
+        entry = lookup(mnemonic, arch.name)
+    except UnsupportedInstructionError:
+        return None
+    if not entry.is_tensor:
+        return bound_instruction(entry, arch, warns=False)
+    from wmma_emu.tcgen05 import bound_tensor_instruction  # imported late, because few programs need it
+
+    return bound_tensor_instruction(entry, arch, warns=False)
+
+
+def settings_of(convolves: bool = False, precise: bool = False) -> frozenset[str]:
+    """Return PyTorch's settings that are on; ``precise`` is the accumulation of an FP8 product."""
+    found = {name for name, read in SETTINGS.items() if read(convolves)}
+    return frozenset(found | {"precise"} if precise else found)

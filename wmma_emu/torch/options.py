@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: MIT
+"""The options of an emulation of PyTorch's products, checked once, and PyTorch's own settings that select a product."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, get_args
+
+from wmma_emu.arithmetic import check_engine, thread_count
+from wmma_emu.errors import CallError, OptionError, shorten
+from wmma_emu.formats.arrays import integer_of
+from wmma_emu.gemm import PRESETS, KOrder
+from wmma_emu.instructions import DEFAULT_ARCH, Arch, arch_of
+from wmma_emu.suggestions import did_you_mean
+
+ConvolutionOrder = Literal["rsc", "crs"]
+"""The order of k in a convolution: positions of the filter and channels, the last letter fastest."""
+
+Tf32Conversion = Literal["truncate", "rna"]
+"""What a kernel does with float32 operands of a TF32 product: nothing, so that the tensor core ignores 13 bits; or
+`cvt.rna.tf32.f32`."""
+
+OrderRule = Callable[[tuple[int, int, int], int, str], "KOrder | None"]
+"""A function that chooses an order of k: it takes (M, N, K), the number of matrices, and the format of A."""
+
+_LIBRARIES = tuple(dict.fromkeys(preset.name.partition("-")[0] for preset in PRESETS))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EmulationOptions:
+    """The chip, and what its library's kernels are assumed to do.
+
+    Parameters
+    ----------
+    arch : str or Arch, optional
+        The chip; None computes on the host, within an emulation too.
+    like : str, optional
+        A library whose recorded kernels are used where a recording has the product: ``"cublas"``.
+    k_order : KOrder or callable, optional
+        The order of k of all other products; or a function of ``((M, N, K), matrices, format)`` that returns one, or
+        None for a plain loop.
+    engine, threads
+        As for `wmma_emu.gemm`.
+    tf32_conversion : {"truncate", "rna"}
+        The conversion of float32 operands to TF32.
+    convolution_order : {"rsc", "crs"}
+        The order of k in a convolution: filter positions, then channels; or channels, then filter positions.
+    attention_tile : int
+        The keys in one tile of fused attention.
+    changes : mapping, optional
+        Fields of `wmma_emu.DotModel` that replace the chip's, for experiments: ``{"fraction_bits": 24}``.
+    keep_operands : bool
+        Whether the log keeps A and B of each product.
+
+    Examples
+    --------
+    >>> EmulationOptions(arch="a100").arch.name
+    'sm_80'
+    """
+
+    arch: Arch | None = field(default_factory=lambda: arch_of(DEFAULT_ARCH))
+    like: str | None = None
+    k_order: KOrder | OrderRule | None = None
+    engine: str = "auto"
+    threads: int | None = None
+    tf32_conversion: Tf32Conversion = "truncate"
+    convolution_order: ConvolutionOrder = "rsc"
+    attention_tile: int = 128
+    changes: Mapping[str, Any] = field(default_factory=dict)
+    keep_operands: bool = False
+
+    def __post_init__(self) -> None:
+        if self.arch is not None:
+            object.__setattr__(self, "arch", _chip(self.arch))
+        check_engine(self.engine)
+        thread_count(self.threads)
+        if self.like is not None and self.like not in _LIBRARIES:
+            hint = did_you_mean(self.like, _LIBRARIES, f"libraries with recordings are {', '.join(_LIBRARIES)}")
+            raise OptionError(f"like={shorten(self.like)} is not a library{hint}")
+        if not (self.k_order is None or isinstance(self.k_order, KOrder) or callable(self.k_order)):
+            raise OptionError(
+                f"k_order={shorten(self.k_order)} is neither a KOrder nor a function of a product's shape; pass, for "
+                "example, wmma_emu.KOrder(splits=4)"
+            )
+        for name, legal in (("tf32_conversion", Tf32Conversion), ("convolution_order", ConvolutionOrder)):
+            given = getattr(self, name)
+            if given not in get_args(legal):
+                raise OptionError(f"{name}={shorten(given)} does not exist; use {' or '.join(map(repr, get_args(legal)))}")
+        self._check_tile()
+
+    def _check_tile(self) -> None:
+        tile = integer_of(self.attention_tile)
+        if tile is None or tile < 16 or tile % 16:
+            raise OptionError(
+                f"attention_tile={shorten(self.attention_tile)} is not a positive multiple of 16 keys; kernels use 64 "
+                "or 128"
+            )
+
+    def but(self, changes: Mapping[str, Any]) -> "EmulationOptions":
+        """Return the same options with others replaced.
+
+        Raises
+        ------
+        CallError
+            If an option does not exist.
+        """
+        names = list(self.__dataclass_fields__)
+        for name in changes:
+            if name not in names:
+                raise CallError(f"{name}= is not an option of emulate{did_you_mean(name, names, ', '.join(names))}")
+        return replace(self, **changes)
+
+
+def options_of(arch: str | Arch | None, given: Mapping[str, Any]) -> EmulationOptions:
+    """Return the options that a user named."""
+    return EmulationOptions(arch=None).but({"arch": arch, **given})
+
+
+def _chip(given: object) -> Arch:
+    if not isinstance(given, str | Arch):
+        raise CallError(
+            f"{shorten(given)} is not a chip; emulate takes its name: with wmma_emu.torch.emulate('a100'), or as a "
+            "decorator, @wmma_emu.torch.emulate('a100')"
+        )
+    return arch_of(given)
