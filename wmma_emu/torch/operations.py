@@ -70,16 +70,36 @@ def _sdpa_efficient_backward(
     return found if found is NotImplemented else (*found, None)
 
 
+def _sdpa_cudnn(
+    multiply: Multiplier, q: Any, k: Any, v: Any, attn_bias: Any, compute_log_sumexp: bool, dropout_p: float = 0.0,
+    is_causal: bool = False, return_debug_mask: bool = False, *, scale: float | None = None,
+) -> Any:  # fmt: skip
+    found = _forward(multiply, q, k, v, attn_bias, dropout_p, is_causal, scale)
+    if found is NotImplemented:
+        return found
+    zero = torch.zeros((), dtype=torch.int64, device=q.device)
+    return found[0], found[1][..., None], None, None, q.shape[-2], k.shape[-2], zero, zero, None
+
+
+def _sdpa_cudnn_backward(
+    multiply: Multiplier, grad: Any, q: Any, k: Any, v: Any, out: Any, logs: Any, seed: Any, offset: Any, bias: Any,
+    cum_q: Any, cum_k: Any, max_q: Any, max_k: Any, dropout_p: float, is_causal: bool, *, scale: float | None = None,
+) -> Any:  # fmt: skip
+    logs = logs.squeeze(-1)
+    return _sdpa_cpu_backward(multiply, grad, q, k, v, out, logs, dropout_p, is_causal, attn_mask=bias, scale=scale)
+
+
 def _forward(
     multiply: Multiplier, q: Any, k: Any, v: Any, mask: Any, dropout_p: float, is_causal: bool, scale: float | None
 ) -> Any:
-    """Return the output in the memory order of fused kernels, heads after positions, and logsumexp."""
+    """Return the output, in the memory order of the queries, and logsumexp."""
     if dropout_p or q.dtype not in attention.DTYPES or not (q.dtype == k.dtype == v.dtype):
         return NotImplemented
     found = attention.attention(multiply, q, k, v, mask, is_causal, scale)
     if found is NotImplemented:
         return found
-    return found[0].transpose(1, 2).contiguous().transpose(1, 2), found[1]
+    out = torch.empty_like(q) if found[0].shape == q.shape else torch.empty_like(found[0])
+    return out.copy_(found[0]), found[1]
 
 
 OPERATIONS: Mapping[str, Operation] = {
@@ -98,6 +118,8 @@ OPERATIONS: Mapping[str, Operation] = {
     "_scaled_dot_product_flash_attention_for_cpu_backward": _sdpa_cpu_backward,
     "_scaled_dot_product_flash_attention": _sdpa_flash,
     "_scaled_dot_product_flash_attention_backward": _sdpa_flash_backward,
+    "_scaled_dot_product_cudnn_attention": _sdpa_cudnn,
+    "_scaled_dot_product_cudnn_attention_backward": _sdpa_cudnn_backward,
     "_scaled_dot_product_efficient_attention": _sdpa_efficient,
     "_scaled_dot_product_efficient_attention_backward": _sdpa_efficient_backward,
 }

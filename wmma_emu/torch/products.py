@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import torch
 
+from wmma_emu.display import warn_caller
+from wmma_emu.errors import UnverifiedModelWarning
 from wmma_emu.formats.libraries import library_of
 from wmma_emu.gemm import PRESETS, Factors, KOrder, ProductOptions, gemm, recording_of
 from wmma_emu.instructions import DEFAULT_ARCH, Arch, arch_of
@@ -57,6 +59,7 @@ class Multiplier:
     options: EmulationOptions
     log: EmulationLog = field(default_factory=EmulationLog)
     places: Places = field(default_factory=Places)
+    _warned: set[str] = field(default_factory=set)
 
     @property
     def arch(self) -> Arch:
@@ -74,6 +77,7 @@ class Multiplier:
         kind = self.kind(product)
         if kind is None:
             return NotImplemented
+        self._warn_once(kind)
         begin = time.perf_counter()
         arrays = {x: _on_host(getattr(product, x)) for x in ("a", "b", "c", "bias", "scale_a", "scale_b")}
         a, b = (self._converted(arrays[x], kind) for x in ("a", "b"))
@@ -85,6 +89,13 @@ class Multiplier:
         d = gemm(a, b, **given, **how, engine=self.options.engine, threads=self.options.threads)
         self._note(product, kind, order, evidence, time.perf_counter() - begin)
         return d if product.a.device.type == "cpu" else d.to(product.a.device)
+
+    def _warn_once(self, kind: Kind) -> None:
+        """Warn of arithmetic without a recording, once for each instruction in an emulation."""
+        doubt = None if kind.instruction is None else kind.instruction.doubt
+        if doubt is not None and kind.mnemonic not in self._warned:
+            self._warned.add(kind.mnemonic)
+            warn_caller(doubt, UnverifiedModelWarning)
 
     def _converted(self, tensor: Any, kind: Kind) -> Any:
         """Convert an operand as the kernel does: to float32 for multiply-adds, or to TF32."""

@@ -23,7 +23,6 @@ UNTOUCHED: Mapping[str, str] = {
     "_sparse_semi_structured_linear": _SPARSE,
     "_scaled_mm_v2": _BLOCKS, "_scaled_grouped_mm_v2": _BLOCKS,
     "_weight_int8pack_mm": _QUANTISED, "_weight_int4pack_mm": _QUANTISED, "_dyn_quant_matmul_4bit": _QUANTISED,
-    "_scaled_dot_product_cudnn_attention": _ATTENTION, "_scaled_dot_product_cudnn_attention_backward": _ATTENTION,
     "_scaled_dot_product_fused_attention_overrideable": _ATTENTION,
     "_scaled_dot_product_fused_attention_overrideable_backward": _ATTENTION,
     "_flash_attention_forward": _ATTENTION, "_flash_attention_backward": _ATTENTION,
