@@ -17,7 +17,7 @@ GEOMETRIES = [(1, 0, 1), (2, 1, 1), (1, 2, 2), (2, 1, 2), (3, 1, 1)]
 
 def window_matrix(x, size, order, **geometry):
     """The rows of A, by PyTorch's own unfolding: channels, then positions."""
-    n, c = x.shape[:2]
+    c = x.shape[1]
     columns = F.unfold(x.float(), size, **geometry).mT.to(x.dtype).reshape(-1, c, size[0] * size[1])
     return (columns.mT if order == "rsc" else columns).reshape(len(columns), -1)
 
@@ -96,7 +96,7 @@ def test_channels_last_is_kept_and_images_are_divided(monkeypatch):
     assert last.is_contiguous(memory_format=torch.channels_last) and whole.is_contiguous()
 
 
-def test_float32_convolutions_use_tf32_unless_cudnn_may_not():
+def test_float32_convolutions_use_tf32_unless_cudnn_must_not():
     x, w = numbers(2, 5, 9, dtype=torch.float32), numbers(7, 5, 3, dtype=torch.float32, seed=1)
     with we.torch.emulate("a100") as emulation:
         F.conv1d(x, w)

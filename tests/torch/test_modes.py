@@ -121,7 +121,7 @@ def test_a_wrapped_module_and_its_gradients_are_emulated_wherever_backward_is_ca
     assert dict(model.named_parameters()).keys() == {"module.weight"}
 
 
-def test_the_gradient_of_what_is_before_a_wrapped_module_is_pytorchs():
+def test_the_gradient_of_modules_before_a_wrapped_one_is_pytorchs():
     first, second = (torch.nn.Linear(40, 40, bias=False, dtype=torch.bfloat16) for _ in range(2))
     emulation = we.torch.emulate("a100")
     emulation(second)(first(A)).float().sum().backward()

@@ -35,7 +35,11 @@ def test_mm_equals_gemm_on_every_chip(dtype, arch):
     a, b = numbers(33, 70, dtype=dtype), numbers(70, 9, dtype=dtype, seed=1)
     d, log = emulated(lambda: a @ b, arch)
     lacks_bf16 = arch == "v100" and dtype == torch.bfloat16
-    expected = we.gemm(a.float(), b.float(), **F32, out_dtype=dtype) if lacks_bf16 else we.gemm(a, b, arch=arch, out_dtype=dtype)
+    expected = (
+        we.gemm(a.float(), b.float(), **F32, out_dtype=dtype)
+        if lacks_bf16
+        else we.gemm(a, b, arch=arch, out_dtype=dtype)
+    )
     same(d, expected)
     assert log[0].shape == (33, 9, 70) and log[0].arch == we.instructions.arch_of(arch).name
 
@@ -220,7 +224,7 @@ def test_groups_of_rows_columns_and_k_are_separate_products():
     same(d, torch.stack([product(x[:, i:j], y[i:j]) for i, j in ((0, 8), (8, 24), (24, 32))]))
 
 
-def test_what_is_not_a_matrix_product_is_computed_by_pytorch_and_counted():
+def test_other_operations_are_computed_by_pytorch_and_counted():
     with we.torch.emulate("a100") as emulation:
         d = A.mv(B[:, 0])
         whole = torch.ones(2, 2, dtype=torch.int64) @ torch.ones(2, 2, dtype=torch.int64)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Rules of the emulation of PyTorch's products: it needs PyTorch, says so, and checks its options at once."""
+"""Rules of the emulation of PyTorch's products: a clear error without PyTorch, and options that are checked at once."""
 
 import sys
 

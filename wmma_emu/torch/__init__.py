@@ -8,6 +8,8 @@ from wmma_emu.first_use import on_first_use
 
 TYPE_CHECKING = False  # as in typing
 if TYPE_CHECKING:
+    from wmma_emu.torch import comparing
+    from wmma_emu.torch.comparing import batch_invariance, compare
     from wmma_emu.torch.emulation import Emulation, emulate
     from wmma_emu.torch.log import EmulationLog, ProductRecord
     from wmma_emu.torch.operations import OPERATIONS
@@ -21,10 +23,14 @@ __all__ = [
     "EmulationLog",
     "EmulationOptions",
     "ProductRecord",
+    "batch_invariance",
+    "compare",
+    "comparing",
     "emulate",
 ]
 
 _HOMES = {
+    "comparing": ("batch_invariance", "compare"),
     "emulation": ("Emulation", "emulate"),
     "log": ("EmulationLog", "ProductRecord"),
     "operations": ("OPERATIONS",),

@@ -45,7 +45,8 @@ def attention(
     factor = _factor(scale, mask is not None)
     for start in range(0, k.shape[-2], multiply.options.attention_tile):
         tile = slice(start, start + multiply.options.attention_tile)
-        s = _scores(multiply, q, k[..., tile, :], *(None if x is None else x[..., tile] for x in (mask, hidden)), scale)
+        added, blind = (None if x is None else x[..., tile] for x in (mask, hidden))
+        s = _scores(multiply, q, k[..., tile, :], added, blind, scale)
         if s is NotImplemented:
             return s
         before, largest = largest, torch.maximum(largest, s.amax(-1))
@@ -126,7 +127,9 @@ def _factor(scale: float, is_scaled: bool) -> float:
 
 def _ex2(s: Any, factor: float, shift: Any) -> Any:
     """Return 2**(s * factor - shift), with one rounding of the exponent."""
-    words, c, by = (x.astype(np.float32).view(np.uint32) for x in (_array(s), np.array(factor), -_array(shift)[..., None]))
+    words, c, by = (
+        x.astype(np.float32).view(np.uint32) for x in (_array(s), np.array(factor), -_array(shift)[..., None])
+    )
     return _ex2_of(torch.from_numpy(fma(words, c, by, "f32").view(np.float32)).to(s.device))
 
 

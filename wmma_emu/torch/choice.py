@@ -36,8 +36,6 @@ _FP8 = (
     ("precise", "wgmma.m64n8k32.f32.{a}.{b}", _PROMOTED),
     ("", "wgmma.m64n8k32.f32.{a}.{b}", None),
     ("", "m16n8k32.f32.{a}.{b}.f32", None),
-    ("", "m16n8k32.kind::f8f6f4.f32.{a}.{b}.f32", None),
-    ("", "tcgen05.mma.cta_group::1.kind::f8f6f4.m128n128k32.f32.{a}.{b}", None),
 )
 
 RULES: tuple[KindRule, ...] = (
@@ -110,9 +108,24 @@ class Kind:
         """The evidence for the arithmetic; multiply-adds of float32 are documented."""
         return "documented" if self.instruction is None else str(self.instruction.model.status)
 
+    @property
+    def is_aligned_sum(self) -> bool:
+        """Whether the instruction adds aligned products, whose model has the fields that chips differ in."""
+        return self.instruction is not None and self.instruction.model.arithmetic == "aligned_sum"
+
+    def with_field(self, name: str, other: "Kind") -> "Kind":
+        """Return the same kind with a field of another kind; ``"instruction"`` takes the other kind of arithmetic."""
+        if self.is_aligned_sum != other.is_aligned_sum:
+            return other if name == "instruction" else self
+        if other.instruction is None or name == "instruction":
+            return self
+        return self.changed({name: getattr(other.instruction.model, name)})
+
     def changed(self, fields: Mapping[str, Any]) -> "Kind":
         """Return the same kind with fields of the model replaced, for aligned sums."""
-        if self.instruction is None or self.instruction.model.arithmetic != "aligned_sum" or not fields:
+        if self.instruction is None or not self.is_aligned_sum or not fields:
+            return self
+        if all(getattr(self.instruction.model, name) == value for name, value in fields.items()):
             return self
         model = replace(self.instruction.model, **fields)
         return replace(self, instruction=self.instruction.with_model(model))
@@ -155,14 +168,9 @@ def _kind(dtype: str, a: str, b: str, arch: Arch, settings: frozenset[str]) -> K
 
 def _bound(mnemonic: str, arch: Arch) -> BoundMatrixInstruction | None:
     try:
-        entry = lookup(mnemonic, arch.name)
+        return bound_instruction(lookup(mnemonic, arch.name), arch, warns=False)
     except UnsupportedInstructionError:
         return None
-    if not entry.is_tensor:
-        return bound_instruction(entry, arch, warns=False)
-    from wmma_emu.tcgen05 import bound_tensor_instruction  # imported late, because few programs need it
-
-    return bound_tensor_instruction(entry, arch, warns=False)
 
 
 def settings_of(convolves: bool = False, precise: bool = False) -> frozenset[str]:

@@ -34,15 +34,15 @@ class Geometry:
     @classmethod
     def of(cls, rank: int, stride: Any, padding: Any, dilation: Any, output_padding: Any, groups: int) -> "Geometry":
         """Read ATen's arguments, where one number may stand for all dimensions."""
-        lists = (tuple(x) * (rank if len(x) == 1 else 1) for x in (stride, padding, dilation, output_padding))
-        return cls(*lists, groups)
+        s, p, d, o = (tuple(x) * (rank if len(x) == 1 else 1) for x in (stride, padding, dilation, output_padding))
+        return cls(s, p, d, o, groups)
 
 
 def convolution(
     multiply: Multiplier, x: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, transposed: bool,
     output_padding: Any, groups: int,
 ) -> Any:  # fmt: skip
-    """Convolve: `aten.convolution`, transposed too."""
+    """Compute a convolution, transposed or not: `aten.convolution`."""
     if x.dtype != weight.dtype or x.dim() != weight.dim() or x.dim() < 3:
         return NotImplemented
     geometry = Geometry.of(x.dim() - 2, stride, padding, dilation, output_padding, groups)
@@ -83,7 +83,7 @@ def _transposed_size(x: Any, weight: Any, g: Geometry) -> tuple[int, ...]:
 
 
 def _from_inputs(multiply: Multiplier, name: str, x: Any, weight: Any, g: Geometry) -> Any:
-    """Convolve: windows of the input times filters of shape (out channels, channels / groups, ...)."""
+    """Multiply windows of the input times filters of shape (out channels, channels / groups, ...)."""
     padded = torch.nn.functional.pad(x, [n for p in reversed(g.padding) for n in (p, p)])
     windows = _windows(padded, weight.shape[2:], g.stride, g.dilation)
     filters = weight.reshape(g.groups, -1, *weight.shape[1:])  # (groups, out, channels, ...)

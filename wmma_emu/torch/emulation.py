@@ -38,6 +38,11 @@ class Emulation:
         """The products up to now, and what was not emulated."""
         return self._multiply.log
 
+    @property
+    def multiplier(self) -> Multiplier:
+        """The object that multiplies, for comparisons of emulations."""
+        return self._multiply
+
     def __enter__(self) -> "Emulation":
         stack = ExitStack()
         stack.callback(_set_fused_paths, *_set_fused_paths(False, False))
@@ -88,11 +93,12 @@ class Emulation:
 
 
 def emulate(arch: str | Arch | None, **options: Any) -> Emulation:
-    """Give every matrix product of PyTorch the bits of a chip, forward and backward, in code that is not edited.
+    """Compute every matrix product of PyTorch with the bits of a chip, forward and backward, in code that is not edited.
 
-    Use the result in ``with``, as a decorator, or on a module, which returns one that is always emulated. Tensors may be
-    on the CPU or on a GPU; the products are computed on the CPU. Emulations belong to a thread, and may be nested: the
-    innermost counts, and ``emulate(None)`` is a region without emulation. Code of ``torch.compile`` runs uncompiled.
+    Use the result in ``with``, as a decorator, or on a module, which returns one that is always emulated. Tensors may
+    be on the CPU or on a GPU; the products are computed on the CPU. Emulations belong to a thread, and may be nested:
+    the innermost counts, and ``emulate(None)`` is a region without emulation. Code of ``torch.compile`` runs
+    uncompiled.
 
     Parameters
     ----------
@@ -116,21 +122,22 @@ def emulate(arch: str | Arch | None, **options: Any) -> Emulation:
     `OPERATIONS` lists the operations of ATen that become products; those that ATen composes of them, such as ``linear``
     and ``einsum``, need no entry. Every product equals `wmma_emu.gemm` of the same operands, with a plain loop over k
     unless ``like`` or ``k_order`` say otherwise. Float32 products are TF32 where PyTorch would use it on a GPU:
-    ``torch.set_float32_matmul_precision``, ``torch.backends.cuda.matmul`` and, for convolutions, where PyTorch allows it
-    by default, ``torch.backends.cudnn``. `UNTOUCHED` lists what is computed by PyTorch on the host; elementwise
-    operations, reductions and the like are, too.
+    ``torch.set_float32_matmul_precision``, ``torch.backends.cuda.matmul`` and, for convolutions, where PyTorch allows
+    it by default, ``torch.backends.cudnn``. `UNTOUCHED` lists what is computed by PyTorch on the host; elementwise
+    operations and reductions are, too.
 
     Examples
     --------
     >>> import torch, wmma_emu as we
-    >>> _ = torch.manual_seed(0)
-    >>> layer, x = torch.nn.Linear(64, 2, dtype=torch.float16), torch.randn(1, 64, dtype=torch.float16)
-    >>> for chip in ("v100", "h100"):
+    >>> A, B = torch.full((1, 16), 1.75 * 2**-12).half(), torch.full((16, 1), 2**-12).half()
+    >>> A[0, 0] = B[0, 0] = 1
+    >>> for chip in ("v100", "a100", "h100"):
     ...     with we.torch.emulate(chip) as emulation:
-    ...         y = layer(x)
-    ...     print(y.view(torch.int16).tolist(), *[x.instruction for x in emulation.log])
-    [[13968, 13957]] wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32
-    [[13968, 13957]] mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32
+    ...         d = torch.mm(A, B, out_dtype=torch.float32)
+    ...     print(chip, hex(d.view(torch.int32).item()), emulation.log[0].arithmetic)
+    v100 0x3f800000 recorded
+    a100 0x3f800007 recorded
+    h100 0x3f80000b measured
     """
     return Emulation(options_of(arch, options))
 

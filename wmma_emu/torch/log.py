@@ -71,7 +71,7 @@ class ProductRecord:
 class EmulationLog(Sequence[ProductRecord]):
     """The products of an emulation in the order of their execution, and what it did not touch.
 
-    ``str()`` is a summary in words, `table` has a line for each kind of product.
+    ``str()`` is a summary, `table` has a line for each kind of product.
 
     Examples
     --------
@@ -124,7 +124,9 @@ class EmulationLog(Sequence[ProductRecord]):
         return "\n".join(in_columns([head, *rows], right=(8, 9)))
 
     def __str__(self) -> str:
-        return "\n".join([*_summary(self.records), *(f"not emulated: {x} ({n} times)" for x, n in self.untouched.items())])
+        return "\n".join(
+            [*_summary(self.records), *(f"not emulated: {x} ({n} times)" for x, n in self.untouched.items())]
+        )
 
 
 def short(mnemonic: str) -> str:

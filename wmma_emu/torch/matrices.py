@@ -24,9 +24,7 @@ def int_mm(multiply: Multiplier, a: Any, b: Any) -> Any:
     return _product(multiply, "_int_mm", 2, None, a, b, torch.int32)
 
 
-def addmm(
-    multiply: Multiplier, c: Any, a: Any, b: Any, out_dtype: Any = None, *, beta: Any = 1, alpha: Any = 1
-) -> Any:
+def addmm(multiply: Multiplier, c: Any, a: Any, b: Any, out_dtype: Any = None, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """Add to a product: `aten.addmm`. A row is a bias of cuBLASLt's epilogue, anything else is C of cuBLAS."""
     return _product(multiply, "addmm", 2, c, a, b, out_dtype, beta=beta, alpha=alpha)
 
@@ -77,4 +75,4 @@ def _broadcasts(c: Any, shape: tuple[int, ...]) -> bool:
 
 
 Operation = Callable[..., Any]
-"""A function that takes a `Multiplier` and the arguments of an operation of ATen; NotImplemented leaves it to PyTorch."""
+"""A function of a `Multiplier` and the arguments of an operation of ATen; NotImplemented leaves it to PyTorch."""

@@ -16,7 +16,7 @@ _DEVICES = frozenset({"cpu", "cuda"})
 
 
 class ProductMode(TorchDispatchMode):  # type: ignore[misc]
-    """Multiplies in place of PyTorch. It is below autograd, so that gradients are products like any others."""
+    """Multiplies instead of PyTorch. It is below autograd, so that gradients are products like any others."""
 
     def __init__(self, multiply: Multiplier) -> None:
         super().__init__()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The table of ATen's operations that are emulated: the name of each, and the function that makes products of it.
 
-In-place operations and those with ``out=`` have no entries: the result is copied. What ATen composes of other operations
-(`linear`, `matmul`, `einsum`, `conv2d`, ...) has none either: its parts have.
+In-place operations and those with ``out=`` have no entries: the result is copied. What ATen composes of other
+operations (`linear`, `matmul`, `einsum`, `conv2d`, ...) has none either: its parts have.
 """
 
 from collections.abc import Mapping

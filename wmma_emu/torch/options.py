@@ -16,11 +16,16 @@ ConvolutionOrder = Literal["rsc", "crs"]
 """The order of k in a convolution: positions of the filter and channels, the last letter fastest."""
 
 Tf32Conversion = Literal["truncate", "rna"]
-"""What a kernel does with float32 operands of a TF32 product: nothing, so that the tensor core ignores 13 bits; or
+"""The conversion of float32 operands of a TF32 product: none, so that the tensor core ignores 13 bits; or
 `cvt.rna.tf32.f32`."""
 
 OrderRule = Callable[[tuple[int, int, int], int, str], "KOrder | None"]
 """A function that chooses an order of k: it takes (M, N, K), the number of matrices, and the format of A."""
+
+MODEL_FIELDS = (
+    "terms_per_step", "fraction_bits", "min_exponent", "output", "rounding", "k_order", "c_joins", "partial_sums",
+)  # fmt: skip
+"""The fields of a model that an emulation may change."""
 
 _LIBRARIES = tuple(dict.fromkeys(preset.name.partition("-")[0] for preset in PRESETS))
 
@@ -48,6 +53,9 @@ class EmulationOptions:
         The keys in one tile of fused attention.
     changes : mapping, optional
         Fields of `wmma_emu.DotModel` that replace the chip's, for experiments: ``{"fraction_bits": 24}``.
+    model_of : mapping, optional
+        Fields of the model that are taken from another chip, ``{"fraction_bits": "a100"}``; and ``"instruction"``, where
+        one chip has a matrix instruction and the other multiply-adds of its CUDA cores.
     keep_operands : bool
         Whether the log keeps A and B of each product.
 
@@ -66,6 +74,7 @@ class EmulationOptions:
     convolution_order: ConvolutionOrder = "rsc"
     attention_tile: int = 128
     changes: Mapping[str, Any] = field(default_factory=dict)
+    model_of: Mapping[str, str] = field(default_factory=dict)
     keep_operands: bool = False
 
     def __post_init__(self) -> None:
@@ -84,8 +93,23 @@ class EmulationOptions:
         for name, legal in (("tf32_conversion", Tf32Conversion), ("convolution_order", ConvolutionOrder)):
             given = getattr(self, name)
             if given not in get_args(legal):
-                raise OptionError(f"{name}={shorten(given)} does not exist; use {' or '.join(map(repr, get_args(legal)))}")
+                raise OptionError(
+                    f"{name}={shorten(given)} does not exist; use {' or '.join(map(repr, get_args(legal)))}"
+                )
         self._check_tile()
+        self._check_fields()
+
+    def _check_fields(self) -> None:
+        for option, given in (("changes", self.changes), ("model_of", self.model_of)):
+            if not isinstance(given, Mapping):
+                raise OptionError(f"{option}={shorten(given)} is not a dictionary of fields of a DotModel")
+            legal = [*MODEL_FIELDS, *(["instruction"] if option == "model_of" else [])]
+            for name in given:
+                if name not in legal:
+                    hint = did_you_mean(name, legal, f"fields are {', '.join(legal)}")
+                    raise OptionError(f"{option}: {shorten(name)} is not a field of a model{hint}")
+        for chip in self.model_of.values():
+            arch_of(chip)
 
     def _check_tile(self) -> None:
         tile = integer_of(self.attention_tile)

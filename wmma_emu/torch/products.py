@@ -2,7 +2,7 @@
 """One product of tensors on the emulated chip: the kind, the order of k, the call of `gemm`, and its record."""
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Any
 
@@ -41,6 +41,10 @@ class Product:
     convolves: bool = False
     precise: bool = False
 
+    def with_result(self, dtype: Any) -> "Product":
+        """Return the same product with a result of another dtype."""
+        return replace(self, out_dtype=dtype)
+
     @property
     def shape(self) -> tuple[int, int, int]:
         """(M, N, K)."""
@@ -59,6 +63,7 @@ class Multiplier:
     options: EmulationOptions
     log: EmulationLog = field(default_factory=EmulationLog)
     places: Places = field(default_factory=Places)
+    kinds: dict[tuple[Any, Any, frozenset[str]], Kind | None] = field(default_factory=dict)
     _warned: set[str] = field(default_factory=set)
 
     @property
@@ -68,9 +73,20 @@ class Multiplier:
 
     def kind(self, product: Product) -> Kind | None:
         """Return the kind of a product; None if the chip has no instruction for it."""
-        settings = settings_of(product.convolves, product.precise)
-        found = kind_of(product.a.dtype, product.b.dtype, self.arch, settings)
-        return None if found is None else found.changed(self.options.changes)
+        what = (product.a.dtype, product.b.dtype, settings_of(product.convolves, product.precise))
+        if what not in self.kinds:
+            self.kinds[what] = self.kind_on(self.arch, *what)
+        return self.kinds[what]
+
+    def kind_on(self, arch: Arch, a: Any, b: Any, settings: frozenset[str]) -> Kind | None:
+        """Return the kind of products on a chip, with the changes of the options."""
+        found = kind_of(a, b, arch, settings)
+        if found is None:
+            return None
+        for name, chip in self.options.model_of.items():
+            other = kind_of(a, b, arch_of(chip), settings)
+            found = found if other is None else found.with_field(name, other)
+        return found.changed(self.options.changes)
 
     def __call__(self, product: Product) -> Any:
         """Multiply; return NotImplemented if the chip has no instruction for the dtypes."""
@@ -86,12 +102,12 @@ class Multiplier:
             "scale_a": arrays["scale_a"], "scale_b": arrays["scale_b"], "out_dtype": product.out_dtype,
         }  # fmt: skip
         how, order, evidence = self._kernel(product, kind, a, b, given)
-        d = gemm(a, b, **given, **how, engine=self.options.engine, threads=self.options.threads)
+        d: Any = gemm(a, b, **given, **how, engine=self.options.engine, threads=self.options.threads)
         self._note(product, kind, order, evidence, time.perf_counter() - begin)
         return d if product.a.device.type == "cpu" else d.to(product.a.device)
 
     def _warn_once(self, kind: Kind) -> None:
-        """Warn of arithmetic without a recording, once for each instruction in an emulation."""
+        """Raise a warning about arithmetic without a recording, once for each instruction in an emulation."""
         doubt = None if kind.instruction is None else kind.instruction.doubt
         if doubt is not None and kind.mnemonic not in self._warned:
             self._warned.add(kind.mnemonic)
@@ -114,7 +130,7 @@ class Multiplier:
         if preset is not None:
             return {"like": preset[0]}, preset[1], "recorded"
         order, evidence = self._order(product, kind)
-        return {"instr": kind.instr, "arch": self.arch, "k_order": order}, order, evidence
+        return {"instr": kind.instr, "k_order": order}, order, evidence
 
     def _order(self, product: Product, kind: Kind) -> tuple[KOrder | None, str]:
         chosen = self.options.k_order
@@ -147,7 +163,7 @@ class Multiplier:
         if self.options.keep_operands:
             self.log.operands.append((product, kind))
         self.log.records.append(ProductRecord(
-            module, product.operation, is_backward, tuple(product.shape), product.matrices, kind.a, kind.b,
+            module, product.operation, is_backward, product.shape, product.matrices, kind.a, kind.b,
             _format_name(product.out_dtype), self.arch.name, kind.mnemonic, order, kind.status, evidence, seconds,
         ))  # fmt: skip
 

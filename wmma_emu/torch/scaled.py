@@ -36,9 +36,7 @@ def _scales(scale: Any, sides: tuple[int, int]) -> Any:
     return scale.reshape(sides) if scale.dim() == 1 and scale.numel() == max(sides) else scale
 
 
-def grouped_mm(
-    multiply: Multiplier, a: Any, b: Any, offs: Any = None, bias: Any = None, out_dtype: Any = None
-) -> Any:
+def grouped_mm(multiply: Multiplier, a: Any, b: Any, offs: Any = None, bias: Any = None, out_dtype: Any = None) -> Any:
     """Multiply groups: `aten._grouped_mm`. ``offs`` has the end of each group: of rows, of columns, or of k."""
     if bias is not None or a.dtype != b.dtype:
         return NotImplemented
@@ -71,6 +69,7 @@ def _groups(offs: Any) -> Iterator[tuple[int, int]]:
 
 def _by_groups(multiply: Multiplier, name: str, a: Any, b: Any, offs: Any, out_dtype: Any) -> Any:
     """Multiply the groups of rows, columns or k one by one; rows and columns outside of all groups are 0."""
+
     def product(x: Any, y: Any) -> Any:
         return multiply(Product(operation=name, a=x, b=y, out_dtype=out_dtype))
 

@@ -13,7 +13,8 @@ _ATTENTION = "attention of this kind has no stated algorithm"
 UNTOUCHED: Mapping[str, str] = {
     "mv": _VECTOR, "addmv": _VECTOR, "dot": _VECTOR, "vdot": _VECTOR, "ger": _VECTOR, "addr": _VECTOR,
     "_addmm_activation": _FUSED, "cudnn_convolution_relu": _FUSED, "cudnn_convolution_add_relu": _FUSED,
-    "mkldnn_rnn_layer": _FUSED, "mkldnn_rnn_layer_backward": _FUSED, "_cudnn_rnn": _FUSED, "_cudnn_rnn_backward": _FUSED,
+    "mkldnn_rnn_layer": _FUSED, "mkldnn_rnn_layer_backward": _FUSED, "_cudnn_rnn": _FUSED,
+    "_cudnn_rnn_backward": _FUSED,
     "_transformer_encoder_layer_fwd": _FUSED, "_native_multi_head_attention": _FUSED, "_trilinear": _FUSED,
     "_cdist_forward": _FUSED, "_euclidean_dist": _FUSED, "linear_backward": _FUSED, "mkldnn_linear": _FUSED,
     "mkldnn_convolution": _FUSED, "cudnn_convolution": _FUSED, "cudnn_convolution_transpose": _FUSED,

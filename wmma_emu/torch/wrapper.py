@@ -12,7 +12,7 @@ Modes = Callable[[], AbstractContextManager[Any]]
 
 
 def emulated_module(module: Any, emulation: AbstractContextManager[Any], mode: Modes) -> Any:
-    """Return a module that calls another one in an emulation.
+    """Return a module that calls another module in an emulation.
 
     Autograd runs the nodes that the forward pass made. Each of them gets two hooks: one enters the mode, the other
     leaves it, and gives the hooks to the nodes that were made meanwhile, for gradients of gradients.
@@ -40,7 +40,7 @@ def _nodes(tensors: Any) -> list[Any]:
 
 
 def _follow(made: list[Any], before: list[Any], mode: Modes) -> None:
-    """Give hooks to all nodes from those that made the results back to those before the module."""
+    """Add hooks to all nodes from those that made the results back to those before the module."""
     seen, waiting = set(before), list(made)
     while waiting:
         node = waiting.pop()
