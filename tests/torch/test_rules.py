@@ -7,7 +7,6 @@ import pytest
 
 import wmma_emu as we
 from wmma_emu.errors import MissingModuleError
-from wmma_emu.torch.options import EmulationOptions, options_of
 
 
 def test_without_pytorch_the_package_is_imported_and_its_first_use_says_what_to_install(monkeypatch):
@@ -21,10 +20,3 @@ def test_without_pytorch_the_package_is_imported_and_its_first_use_says_what_to_
 
 def test_the_names_of_the_package_are_listed_without_importing_pytorch():
     assert {"emulate", "OPERATIONS", "UNTOUCHED"} <= set(dir(we.torch))
-
-
-def test_options_have_the_defaults_that_the_documentation_states():
-    options = options_of("h100", {})
-    assert (options.arch.name, options.like, options.k_order) == ("sm_90", None, None)
-    assert (options.tf32_conversion, options.convolution_order, options.attention_tile) == ("truncate", "rsc", 128)
-    assert EmulationOptions(arch=None).arch is None

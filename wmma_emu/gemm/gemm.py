@@ -20,7 +20,15 @@ from wmma_emu.gemm.accumulation import Accumulation
 from wmma_emu.gemm.dask_arrays import check_known, gemm_dask, is_dask
 from wmma_emu.gemm.epilogue import Epilogue, epilogue_of
 from wmma_emu.gemm.k_order import KOrder, Run
-from wmma_emu.gemm.operands import AnyBoundInstruction, check_c, is_cupy, missing_k, product_for, result_shape, step_of_k
+from wmma_emu.gemm.operands import (
+    AnyBoundInstruction,
+    check_c,
+    is_cupy,
+    missing_k,
+    product_for,
+    result_shape,
+    step_of_k,
+)
 from wmma_emu.gemm.options import Factors, ProductOptions
 from wmma_emu.gemm.panels import PanelOperand, Parts, panel_size, panels
 from wmma_emu.gemm.presets import with_preset

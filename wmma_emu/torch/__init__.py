@@ -8,12 +8,11 @@ from wmma_emu.first_use import on_first_use
 
 TYPE_CHECKING = False  # as in typing
 if TYPE_CHECKING:
+    from wmma_emu.models import EmulationLog, EmulationOptions, ProductRecord
     from wmma_emu.torch import comparing
     from wmma_emu.torch.comparing import batch_invariance, compare
     from wmma_emu.torch.emulation import Emulation, emulate
-    from wmma_emu.torch.log import EmulationLog, ProductRecord
     from wmma_emu.torch.operations import OPERATIONS
-    from wmma_emu.torch.options import EmulationOptions
     from wmma_emu.torch.untouched import UNTOUCHED
 
 __all__ = [
@@ -31,10 +30,8 @@ __all__ = [
 
 _HOMES = {
     "comparing": ("batch_invariance", "compare"),
-    "emulation": ("Emulation", "emulate"),
-    "log": ("EmulationLog", "ProductRecord"),
+    "emulation": ("Emulation", "EmulationLog", "EmulationOptions", "ProductRecord", "emulate"),
     "operations": ("OPERATIONS",),
-    "options": ("EmulationOptions",),
     "untouched": ("UNTOUCHED",),
 }
 """The module of every public name."""

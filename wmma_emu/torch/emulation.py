@@ -11,11 +11,12 @@ import torch
 
 from wmma_emu.errors import CallError, shorten
 from wmma_emu.instructions import Arch
-from wmma_emu.torch.log import EmulationLog
+from wmma_emu.models import EmulationLog, EmulationOptions, ProductRecord, options_of
 from wmma_emu.torch.mode import ProductMode
-from wmma_emu.torch.options import EmulationOptions, options_of
 from wmma_emu.torch.products import Multiplier
 from wmma_emu.torch.wrapper import emulated_module
+
+__all__ = ["Emulation", "EmulationLog", "EmulationOptions", "ProductRecord", "emulate"]
 
 
 class Emulation:
@@ -93,7 +94,7 @@ class Emulation:
 
 
 def emulate(arch: str | Arch | None, **options: Any) -> Emulation:
-    """Compute every matrix product of PyTorch with the bits of a chip, forward and backward, in code that is not edited.
+    """Compute every matrix product of PyTorch with the bits of a chip, forward and backward, in unedited code.
 
     Use the result in ``with``, as a decorator, or on a module, which returns one that is always emulated. Tensors may
     be on the CPU or on a GPU; the products are computed on the CPU. Emulations belong to a thread, and may be nested:

@@ -9,9 +9,8 @@ from typing import Any
 import torch
 from torch.utils._pytree import tree_iter
 
+from wmma_emu.models import EmulationLog, EmulationOptions
 from wmma_emu.torch.emulation import Emulation
-from wmma_emu.torch.log import EmulationLog
-from wmma_emu.torch.options import EmulationOptions
 from wmma_emu.torch.products import Multiplier
 
 Loss = Callable[[Any], Any]

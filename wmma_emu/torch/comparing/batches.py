@@ -127,7 +127,7 @@ def batch_invariance(
             part = part[: alone.shape[0]] if pad and part.dim() else part
             apart = distance(part, alone)
             if apart is None:
-                raise ArgumentError(f"the output has another shape with a {axis} of {value}, compared with a batch of one")
+                raise ArgumentError(f"the output has another shape with a {axis} of {value} than alone")
             found.append(BatchVariant(chip, axis, value, apart))
     return BatchReport(tuple(found))
 

@@ -2,15 +2,16 @@
 """Run a model on several chips, and find where, by how much and why their results part."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
 
 from wmma_emu.errors import ArgumentError, CallError, OptionError, shorten
 from wmma_emu.instructions import Arch
-from wmma_emu.torch.choice import Kind
+from wmma_emu.models import EmulationOptions, Kind, ModelMultiplier, options_of
 from wmma_emu.torch.comparing.activations import Loss, ModelRun, run
-from wmma_emu.torch.comparing.distances import TensorDistance, distance
+from wmma_emu.torch.comparing.distances import TensorDistance, array_distance, distance
 from wmma_emu.torch.comparing.mechanisms import MECHANISMS
 from wmma_emu.torch.comparing.result import (
     ChangedDecision,
@@ -19,8 +20,6 @@ from wmma_emu.torch.comparing.result import (
     ModelComparison,
     ProductDifference,
 )
-from wmma_emu.torch.options import EmulationOptions, options_of
-from wmma_emu.torch.products import Multiplier
 
 Chips = Sequence[str | Arch] | Mapping[str, Any]
 
@@ -120,13 +119,13 @@ def _layers(name: str, found: ModelRun, reference: ModelRun) -> Iterator[LayerDi
 
 def _products(name: str, options: EmulationOptions, reference: ModelRun) -> Iterator[ProductDifference]:
     """Multiply the operands of the reference's products on both chips, with float32 results and rounded ones."""
-    multiply = [Multiplier(x.but({"keep_operands": False})) for x in (reference.multiplier.options, options)]
+    multiply = [ModelMultiplier(x.but({"keep_operands": False})) for x in (reference.multiplier.options, options)]
     for record, (product, kind) in zip(reference.log, reference.log.operands, strict=True):
         if not _has_float32_sums(kind):
             continue
-        wide = [x(product.with_result(torch.float32)) for x in multiply]
+        wide = [x(replace(product, out_dtype="f32")) for x in multiply]
         narrow = [x(product) for x in multiply]
-        sums, results = distance(*reversed(wide)), distance(*reversed(narrow))
+        sums, results = array_distance(*reversed(wide)), array_distance(*reversed(narrow))
         if sums is not None and results is not None:
             yield ProductDifference(name, record.module, record.operation, record.size, sums, results)
 
@@ -160,7 +159,7 @@ class _Switches:
     ) -> None:  # fmt: skip
         self._model, self._inputs, self._loss = model, inputs, loss
         self._reference, self._chip, self._output = reference, chip, first.output
-        kinds = list(first.multiplier.kinds)
+        kinds = list(first.multiplier.of_arrays.kinds)
         self._found = [x for x in MECHANISMS if x.differs(reference, chip, kinds)]
 
     def effects(self, name: str) -> Iterator[MechanismEffect]:

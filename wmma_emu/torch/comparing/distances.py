@@ -4,7 +4,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-import torch
+import numpy as np
 
 from wmma_emu.formats.distance import ulp_distance
 from wmma_emu.formats.dtypes import format_of_dtype, to_bits
@@ -45,17 +45,19 @@ def distance(tensor: Any, reference: Any) -> TensorDistance | None:
     """Compare two tensors; None if their shapes, or their dtypes, differ, or numbers have no distance."""
     if tensor.shape != reference.shape or tensor.dtype != reference.dtype:
         return None
-    arrays = [_array(x) for x in (tensor, reference)]
-    fmt = None if arrays[0] is None else format_of_dtype(arrays[0].dtype)
+    library = library_of(tensor)
+    if library is None:
+        return None
+    return array_distance(*(library.read(x.detach().cpu().contiguous(), "a tensor") for x in (tensor, reference)))
+
+
+def array_distance(array: Any, reference: Any) -> TensorDistance | None:
+    """Compare two arrays of one shape and dtype; None if their numbers have no distance."""
+    fmt = format_of_dtype(array.dtype)
     if fmt is None:
         return None
-    x, y = (to_bits(a, fmt, "a tensor") for a in arrays)
-    wide = [t.double() for t in (tensor, reference)]
-    norm, difference = (float(torch.linalg.vector_norm(t)) for t in (wide[1], wide[0] - wide[1]))
+    x, y = (to_bits(a, fmt, "an array") for a in (array, reference))
+    wide, other = array.astype(np.float64), reference.astype(np.float64)
+    norm, difference = float(np.linalg.norm(other)), float(np.linalg.norm(wide - other))
     relative = difference / norm if norm else float(difference > 0)
     return TensorDistance(statistics_of(ulp_distance(x, y, fmt), x != y), relative)
-
-
-def _array(tensor: Any) -> Any:
-    library = library_of(tensor)
-    return None if library is None else library.read(tensor.detach().cpu().contiguous(), "a tensor")

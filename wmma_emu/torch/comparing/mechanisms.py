@@ -4,8 +4,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from wmma_emu.torch.options import EmulationOptions
-from wmma_emu.torch.products import Multiplier
+from wmma_emu.models import EmulationOptions, ModelMultiplier
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +49,7 @@ hides."""
 
 def _field_differs(one: EmulationOptions, other: EmulationOptions, what: Any, name: str) -> bool:
     """Return whether a field differs for one kind of product; fields of models only exist for aligned sums."""
-    multipliers = [Multiplier(options) for options in (one, other)]
-    kinds = [x.kind_on(x.arch, *what) for x in multipliers]
+    kinds = [ModelMultiplier(options).kind(*what) for options in (one, other)]
     if any(kind is None for kind in kinds):
         return False
     aligned = [kind is not None and kind.is_aligned_sum for kind in kinds]

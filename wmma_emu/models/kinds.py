@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""The instruction that multiplies tensors of a dtype on a chip, under PyTorch's settings: a table, read once a kind."""
+"""The instruction that multiplies arrays of a dtype on a chip, under a library's settings: a table."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, NamedTuple
-
-import torch
 
 from wmma_emu.errors import OptionError, UnsupportedInstructionError
 from wmma_emu.gemm import KOrder
@@ -19,8 +17,8 @@ FMA = "fma.f32"
 class KindRule(NamedTuple):
     """An instruction for operands of a dtype.
 
-    ``setting`` is a setting of PyTorch that must be on, ``""`` for none. ``{a}`` and ``{b}`` in ``instr`` stand for the
-    formats. A chip that lacks the instruction takes the next rule.
+    ``setting`` is a setting of the library that must be on, ``""`` for none. ``{a}`` and ``{b}`` in ``instr`` stand for
+    the formats. A chip that lacks the instruction takes the next rule.
     """
 
     dtype: str
@@ -54,21 +52,11 @@ RULES: tuple[KindRule, ...] = (
 """The first rule that applies. Volta and Turing have no bf16: products there are float32 multiply-adds of the operands,
 which are float32 numbers too."""
 
-FORMATS: Mapping[Any, str] = {
-    torch.float32: "f32", torch.float16: "f16", torch.bfloat16: "bf16", torch.float64: "f64", torch.int8: "s8",
-    torch.float8_e4m3fn: "e4m3", torch.float8_e5m2: "e5m2",
+FORMATS: Mapping[str, str] = {
+    "float32": "f32", "float16": "f16", "bfloat16": "bf16", "float64": "f64", "int8": "s8", "float8_e4m3fn": "e4m3",
+    "float8_e5m2": "e5m2",
 }  # fmt: skip
-"""The format of each dtype with rules."""
-
-SETTINGS: Mapping[str, Callable[[bool], bool]] = {
-    "tf32": lambda convolves: _tf32(torch.backends.cudnn.conv if convolves else torch.backends.cuda.matmul),
-    "f16 sums": lambda _: bool(torch.backends.cuda.matmul.allow_fp16_accumulation),
-}
-"""Functions that read PyTorch's settings; they take whether the operation is a convolution."""
-
-
-def _tf32(settings: Any) -> bool:
-    return str(settings.fp32_precision) == "tf32"
+"""The format of each dtype with rules, by its name in NumPy, ml_dtypes, torch and JAX."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,38 +119,41 @@ class Kind:
         return replace(self, instruction=self.instruction.with_model(model))
 
 
-def kind_of(a: Any, b: Any, arch: Arch, settings: frozenset[str]) -> Kind | None:
-    """Return the kind of a product of two dtypes; None if the chip's library does not multiply them on matrix units.
+@lru_cache(maxsize=256)
+def kind_of(a: str, b: str, arch: Arch, settings: frozenset[str]) -> Kind | None:
+    """Return the kind of a product of two dtypes, by their names; None if the chip does not multiply them so.
+
+    Raises
+    ------
+    OptionError
+        For FP8 on a chip without it: a library raises an error there, too.
 
     Examples
     --------
     >>> from wmma_emu.instructions import arch_of
-    >>> kind_of(torch.float32, torch.float32, arch_of("a100"), frozenset({"tf32"})).mnemonic
+    >>> kind_of("float32", "float32", arch_of("a100"), frozenset({"tf32"})).mnemonic
     'mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32'
-    >>> kind_of(torch.float32, torch.float32, arch_of("v100"), frozenset({"tf32"})).mnemonic
+    >>> kind_of("float32", "float32", arch_of("v100"), frozenset({"tf32"})).mnemonic
     'fma.f32'
-    >>> kind_of(torch.int64, torch.int64, arch_of("a100"), frozenset()) is None
+    >>> kind_of("int64", "int64", arch_of("a100"), frozenset()) is None
     True
     """
     if a not in FORMATS or b not in FORMATS:
         return None
-    return _kind(str(a).removeprefix("torch."), FORMATS[a], FORMATS[b], arch, settings)
-
-
-@lru_cache(maxsize=256)
-def _kind(dtype: str, a: str, b: str, arch: Arch, settings: frozenset[str]) -> Kind | None:
-    refused = False
+    formats = {"a": FORMATS[a], "b": FORMATS[b]}
     for rule in RULES:
-        if rule.dtype != dtype or (rule.setting and rule.setting not in settings):
+        if rule.dtype != a or (rule.setting and rule.setting not in settings):
             continue
         if rule.instr == FMA:
-            return Kind(None, a, b, rule.k_order)
-        found = _bound(rule.instr.format(a=a, b=b), arch)
+            return Kind(None, **formats, k_order=rule.k_order)
+        found = _bound(rule.instr.format(**formats), arch)
         if found is not None:
-            return Kind(found, a, b, rule.k_order)
-        refused = True
-    if refused and a[0] == "e":
-        raise OptionError(f"{arch.name} ({arch.generation}) has no instruction that multiplies {a} by {b}")
+            return Kind(found, **formats, k_order=rule.k_order)
+    if a.startswith("float8"):
+        raise OptionError(
+            f"{arch.name} ({arch.generation}) has no instruction that multiplies {FORMATS[a]} by {FORMATS[b]}; FP8 "
+            "begins with sm_89: emulate 'l40s' or 'h100'"
+        )
     return None
 
 
@@ -171,9 +162,3 @@ def _bound(mnemonic: str, arch: Arch) -> BoundMatrixInstruction | None:
         return bound_instruction(lookup(mnemonic, arch.name), arch, warns=False)
     except UnsupportedInstructionError:
         return None
-
-
-def settings_of(convolves: bool = False, precise: bool = False) -> frozenset[str]:
-    """Return PyTorch's settings that are on; ``precise`` is the accumulation of an FP8 product."""
-    found = {name for name, read in SETTINGS.items() if read(convolves)}
-    return frozenset(found | {"precise"} if precise else found)

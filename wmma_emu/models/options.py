@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The options of an emulation of PyTorch's products, checked once, and PyTorch's own settings that select a product."""
+"""The options of an emulation of a library's products, checked once."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -54,8 +54,8 @@ class EmulationOptions:
     changes : mapping, optional
         Fields of `wmma_emu.DotModel` that replace the chip's, for experiments: ``{"fraction_bits": 24}``.
     model_of : mapping, optional
-        Fields of the model that are taken from another chip, ``{"fraction_bits": "a100"}``; and ``"instruction"``, where
-        one chip has a matrix instruction and the other multiply-adds of its CUDA cores.
+        Fields of the model that are taken from another chip, ``{"fraction_bits": "a100"}``; and ``"instruction"``,
+        where one chip has a matrix instruction and the other multiply-adds of its CUDA cores.
     keep_operands : bool
         Whether the log keeps A and B of each product.
 
@@ -142,7 +142,7 @@ def options_of(arch: str | Arch | None, given: Mapping[str, Any]) -> EmulationOp
 def _chip(given: object) -> Arch:
     if not isinstance(given, str | Arch):
         raise CallError(
-            f"{shorten(given)} is not a chip; emulate takes its name: with wmma_emu.torch.emulate('a100'), or as a "
-            "decorator, @wmma_emu.torch.emulate('a100')"
+            f"{shorten(given)} is not a chip; emulate takes its name, emulate('a100'), and returns what to use in "
+            "with, as a decorator, or on a model"
         )
     return arch_of(given)
