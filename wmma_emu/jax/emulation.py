@@ -105,8 +105,9 @@ def emulate(arch: str | Arch, **options: Any) -> JaxEmulation:
     Notes
     -----
     Every ``dot_general`` of matrices becomes `wmma_emu.gemm`, called from XLA (`jax.pure_callback`): ``@``,
-    ``jnp.matmul``, ``jnp.einsum``, and attention that is composed of them. K has the order of ``dimension_numbers``. Float32 is
-    multiplied as on a GPU: TF32 by default, where the chip has it, and float32 with ``jax.lax.Precision.HIGHEST``.
+    ``jnp.matmul``, ``jnp.einsum``, and attention that is composed of them. K has the order of ``dimension_numbers``.
+    Float32 is multiplied as on a GPU: TF32 by default, where the chip has it, and float32 with
+    ``jax.lax.Precision.HIGHEST``.
     Products with vectors, and convolutions, are computed by XLA; the log counts them.
 
     Examples

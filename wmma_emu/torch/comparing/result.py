@@ -85,7 +85,8 @@ class ChangedDecision:
 
     def __str__(self) -> str:
         if self.first is None:
-            return f"{self.chip}: all {self.rows} rows of the output choose the same"
+            rows = "the row" if self.rows == 1 else f"all {self.rows} rows"
+            return f"{self.chip}: {rows} of the output choose{'s' * (self.rows == 1)} the same"
         where = ", ".join(map(str, self.first))
         return (
             f"{self.chip}: {self.changed} of {self.rows} rows choose another; the first is row {where}: {self.choice} "
