@@ -168,6 +168,13 @@ def test_an_order_of_k_is_given_as_one_or_as_a_function_of_the_shape():
     assert asked == [((17, 9, 40), 1, "bf16")]
 
 
+def test_an_order_of_k_applies_where_there_is_enough_k_and_not_within_fused_attention():
+    q = numbers(1, 1, 64, 64)
+    attention = torch.nn.functional.scaled_dot_product_attention
+    _, log = emulated(lambda: (A @ B, A[:, :16] @ B[:16], attention(q, q, q)), k_order=we.KOrder(splits=2))
+    assert [x.order for x in log] == ["given", "assumed", "assumed", "assumed"]
+
+
 def test_a_library_is_followed_where_its_products_are_recorded():
     a, b = numbers(64, 4096), numbers(4096, 64, seed=1)
     d, log = emulated(lambda: (a @ b, A @ B), "h100", like="cublas")

@@ -12,6 +12,7 @@ from jax import tree_util
 from wmma_emu.errors import CallError, shorten
 from wmma_emu.instructions import Arch
 from wmma_emu.jax.interpreter import evaluated
+from wmma_emu.jax.products import place_of_thread
 from wmma_emu.models import EmulationLog, EmulationOptions, ModelMultiplier, options_of
 
 
@@ -27,7 +28,7 @@ class JaxEmulation:
 
     def __init__(self, options: EmulationOptions) -> None:
         self.options = options
-        self._multiply = ModelMultiplier(options)
+        self._multiply = ModelMultiplier(options, place=place_of_thread)
 
     @property
     def log(self) -> EmulationLog:

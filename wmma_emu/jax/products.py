@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """A primitive of JAX for one product on the emulated chip, with its derivatives, its batches, and its call from XLA."""
 
-from dataclasses import replace
+import threading
 from math import prod
 from typing import Any
 
@@ -66,6 +66,16 @@ def _settings(precision: Any) -> frozenset[str] | None:
     return frozenset() if names <= _FLOAT32 else None
 
 
+_THREAD = threading.local()
+"""The stack of names of the product that this thread computes: XLA calls the emulator from several threads."""
+
+
+def place_of_thread() -> tuple[str, bool]:
+    """Return the stack of names of the product that this thread computes, and whether it computes a gradient."""
+    place = getattr(_THREAD, "place", "")
+    return place, "transpose(" in place
+
+
 _product = core.Primitive("wmma_emu_product")
 """D = A B for A of shape (batch, M, K) and B of shape (batch, K, N)."""
 
@@ -75,8 +85,8 @@ def _computed(a: Any, b: Any, *, multiply: ModelMultiplier, settings: frozenset[
     x, y = np.asarray(a), np.asarray(b)
     if len(x) == 1:
         x, y = x[0], y[0]
+    _THREAD.place = place
     d = multiply(ArrayProduct(operation="dot_general", a=x, b=y, out_dtype=out, settings=settings))
-    multiply.log.records[-1] = replace(multiply.log.records[-1], module=place, is_backward="transpose(" in place)
     return d.reshape(len(np.asarray(a)), *d.shape[-2:])
 
 

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from wmma_emu.arithmetic import FMA_F32
 from wmma_emu.display import warn_caller
-from wmma_emu.errors import UnverifiedModelWarning
+from wmma_emu.errors import OptionError, UnverifiedModelWarning
 from wmma_emu.formats.dtypes import format_meant
 from wmma_emu.gemm import PRESETS, Factors, KOrder, ProductOptions, gemm, recording_of
 from wmma_emu.instructions import DEFAULT_ARCH, Arch, arch_of
@@ -28,7 +29,8 @@ class ArrayProduct:
     """A product of arrays, as `wmma_emu.gemm` takes it: D = alpha A B + beta C + bias.
 
     Without ``beta``, C is where the accumulators start. ``operation`` is for the log, and ``settings`` are the settings
-    of the library that are on.
+    of the library that are on. A product that ``is_fused`` belongs to a kernel with an order of k of its own, to which
+    ``like`` and ``k_order`` do not apply.
     """
 
     operation: str
@@ -42,6 +44,7 @@ class ArrayProduct:
     scale_a: Any = None
     scale_b: Any = None
     settings: frozenset[str] = frozenset()
+    is_fused: bool = False
 
     @property
     def what(self) -> tuple[str, str, frozenset[str]]:
@@ -143,17 +146,17 @@ class ModelMultiplier:
         return {"instr": kind.instr, "k_order": order}, order, evidence
 
     def _order(self, product: ArrayProduct, kind: Kind) -> tuple[KOrder | None, str]:
-        chosen = self.options.k_order
+        chosen = None if product.is_fused else self.options.k_order
         if callable(chosen):
             chosen = chosen(product.shape, product.matrices, kind.operand_format)
-        if chosen is not None:
-            return chosen, "given"
-        return kind.k_order, "assumed"
+        elif chosen is not None and not _fits(chosen, product, kind):
+            chosen = None
+        return (kind.k_order, "assumed") if chosen is None else (chosen, "given")
 
     def _recorded(self, product: ArrayProduct, kind: Kind) -> tuple[str, KOrder | None] | None:
         """Return the preset whose recordings have this product, and its order of k."""
         starts_from_c = product.c is not None and product.beta is None
-        if self.options.like is None or product.scale_a is not None or starts_from_c:
+        if self.options.like is None or product.scale_a is not None or starts_from_c or product.is_fused:
             return None
         out = _format_name(product.out_dtype)
         options = ProductOptions(out_dtype=out, alpha=product.alpha, beta=product.beta, bias=product.bias)
@@ -173,6 +176,18 @@ class ModelMultiplier:
             module, product.operation, is_backward, product.shape, product.matrices, kind.a, kind.b,
             _format_name(product.out_dtype), self.arch.name, kind.mnemonic, order, kind.status, evidence, seconds,
         ))  # fmt: skip
+
+
+def _fits(order: KOrder, product: ArrayProduct, kind: Kind) -> bool:
+    """Return whether a product has enough k for an order, and an instruction that allows it."""
+    dot = FMA_F32 if kind.instruction is None else kind.instruction.product
+    step = dot.k if kind.instruction is None else kind.instruction.instruction.k
+    try:
+        order.check(dot, step)
+        order.ranges(product.shape[2], step)
+    except OptionError:
+        return False
+    return True
 
 
 def _format_name(dtype: Any) -> str:

@@ -41,8 +41,8 @@ class EmulationOptions:
     like : str, optional
         A library whose recorded kernels are used where a recording has the product: ``"cublas"``.
     k_order : KOrder or callable, optional
-        The order of k of all other products; or a function of ``((M, N, K), matrices, format)`` that returns one, or
-        None for a plain loop.
+        The order of k of all other products with enough k; or a function of ``((M, N, K), matrices, format)`` that
+        returns one, or None for a plain loop. Fused attention has an order of its own.
     engine, threads
         As for `wmma_emu.gemm`.
     tf32_conversion : {"truncate", "rna"}
@@ -83,7 +83,8 @@ class EmulationOptions:
         check_engine(self.engine)
         thread_count(self.threads)
         if self.like is not None and self.like not in _LIBRARIES:
-            hint = did_you_mean(self.like, _LIBRARIES, f"libraries with recordings are {', '.join(_LIBRARIES)}")
+            library = str(self.like).partition("-")[0]  # the name of a preset begins with its library
+            hint = did_you_mean(library, _LIBRARIES, f"libraries with recordings are {', '.join(_LIBRARIES)}")
             raise OptionError(f"like={shorten(self.like)} is not a library{hint}")
         if not (self.k_order is None or isinstance(self.k_order, KOrder) or callable(self.k_order)):
             raise OptionError(
@@ -130,7 +131,8 @@ class EmulationOptions:
         names = list(self.__dataclass_fields__)
         for name in changes:
             if name not in names:
-                raise CallError(f"{name}= is not an option of emulate{did_you_mean(name, names, ', '.join(names))}")
+                hint = did_you_mean(name, names, f"the options are {', '.join(names[1:])}")
+                raise CallError(f"{name}= is not an option of emulate{hint}")
         return replace(self, **changes)
 
 

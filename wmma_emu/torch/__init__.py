@@ -8,7 +8,6 @@ from wmma_emu.first_use import on_first_use
 
 TYPE_CHECKING = False  # as in typing
 if TYPE_CHECKING:
-    from wmma_emu.models import EmulationLog, EmulationOptions, ProductRecord
     from wmma_emu.torch import comparing
     from wmma_emu.torch.comparing import batch_invariance, compare
     from wmma_emu.torch.emulation import Emulation, emulate
@@ -19,9 +18,6 @@ __all__ = [
     "OPERATIONS",
     "UNTOUCHED",
     "Emulation",
-    "EmulationLog",
-    "EmulationOptions",
-    "ProductRecord",
     "batch_invariance",
     "compare",
     "comparing",
@@ -30,7 +26,7 @@ __all__ = [
 
 _HOMES = {
     "comparing": ("batch_invariance", "compare"),
-    "emulation": ("Emulation", "EmulationLog", "EmulationOptions", "ProductRecord", "emulate"),
+    "emulation": ("Emulation", "emulate"),
     "operations": ("OPERATIONS",),
     "untouched": ("UNTOUCHED",),
 }

@@ -24,7 +24,7 @@ import numpy as np
 import torch
 
 from wmma_emu.scalar import approx, fma
-from wmma_emu.torch.products import Multiplier, Product
+from wmma_emu.torch.products import Multiplier, TensorProduct
 
 DTYPES = frozenset({torch.float16, torch.bfloat16, torch.float32})
 """The dtypes of fused attention; PyTorch has none for float64 on CUDA."""
@@ -54,9 +54,9 @@ def attention(
         p = _ex2(s, factor, shift * factor)
         shrink = _ex2_of((torch.where(before == -math.inf, -math.inf, before - shift)) * factor)
         total = total * shrink + _sum(p)
-        o = multiply(Product(
+        o = multiply(TensorProduct(
             operation="attention:values", a=p.to(v.dtype), b=v[..., tile, :], c=o * shrink[..., None],
-            out_dtype=torch.float32,
+            out_dtype=torch.float32, is_fused=True,
         ))  # fmt: skip
     is_empty = total == 0
     inverse = torch.where(is_empty, 1.0, 1 / total)
@@ -79,7 +79,9 @@ def attention_backward(
     p = _ex2(s, _factor(scale, mask is not None), logs * _LOG2_E)
 
     def product(name: str, a: Any, b: Any, dtype: Any, alpha: float | None = None) -> Any:
-        return multiply(Product(operation=f"attention:{name}", a=a, b=b, out_dtype=dtype, alpha=alpha))
+        return multiply(
+            TensorProduct(operation=f"attention:{name}", a=a, b=b, out_dtype=dtype, alpha=alpha, is_fused=True)
+        )
 
     dv = product("values", p.to(q.dtype).mT, grad, q.dtype)
     dp = product("probabilities", grad, v.mT, torch.float32)
@@ -114,7 +116,7 @@ def _hidden(is_causal: bool, q: Any, k: Any) -> Any:
 
 
 def _scores(multiply: Multiplier, q: Any, k: Any, mask: Any, hidden: Any, scale: float) -> Any:
-    s = multiply(Product(operation="attention:scores", a=q, b=k.mT, out_dtype=torch.float32))
+    s = multiply(TensorProduct(operation="attention:scores", a=q, b=k.mT, out_dtype=torch.float32, is_fused=True))
     if s is NotImplemented:
         return s
     s = s if mask is None else s * scale + mask

@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from wmma_emu.torch.products import Multiplier, Product
+from wmma_emu.torch.products import Multiplier, TensorProduct
 
 _WINDOW_ELEMENTS = 1 << 25
 """The number of elements of A that exist at a time."""
@@ -135,8 +135,8 @@ def _implicit(multiply: Multiplier, name: str, windows: Any, filters: Any, group
     for part in _images(grouped, prod(windows.shape[1:])):
         a = _k_last(part, rank, 1 + rank, multiply)  # (images, groups, output positions, k...)
         a = a.movedim(1, 0).reshape(groups, -1, b.shape[1])
-        d = multiply(Product(operation=name, a=a, b=b, out_dtype=like.dtype, convolves=True) if groups > 1 else
-                     Product(operation=name, a=a[0], b=b[0], out_dtype=like.dtype, convolves=True))  # fmt: skip
+        d = multiply(TensorProduct(operation=name, a=a, b=b, out_dtype=like.dtype, convolves=True) if groups > 1 else
+                     TensorProduct(operation=name, a=a[0], b=b[0], out_dtype=like.dtype, convolves=True))  # fmt: skip
         if d is NotImplemented:
             return d
         pieces.append(d.reshape(groups, len(part), *positions, -1).movedim(0, -2).flatten(-2))
@@ -169,7 +169,7 @@ def _weight_gradient(multiply: Multiplier, x: Any, grad: Any, weight: Any, g: Ge
     for where in torch.cartesian_prod(*[torch.arange(n) for n in weight.shape[2:]]).reshape(-1, rank).tolist():
         b = windows[(..., *where)].movedim(1, 0).reshape(g.groups, x.shape[1] // g.groups, -1).mT
         one = {"a": a, "b": b} if g.groups > 1 else {"a": a[0], "b": b[0]}
-        d = multiply(Product(operation="convolution:weight", **one, out_dtype=weight.dtype, convolves=True))
+        d = multiply(TensorProduct(operation="convolution:weight", **one, out_dtype=weight.dtype, convolves=True))
         if d is NotImplemented:
             return d
         result[(..., *where)] = d.reshape(weight.shape[:2])

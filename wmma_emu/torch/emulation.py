@@ -11,12 +11,10 @@ import torch
 
 from wmma_emu.errors import CallError, shorten
 from wmma_emu.instructions import Arch
-from wmma_emu.models import EmulationLog, EmulationOptions, ProductRecord, options_of
+from wmma_emu.models import EmulationLog, EmulationOptions, options_of
 from wmma_emu.torch.mode import ProductMode
 from wmma_emu.torch.products import Multiplier
 from wmma_emu.torch.wrapper import emulated_module
-
-__all__ = ["Emulation", "EmulationLog", "EmulationOptions", "ProductRecord", "emulate"]
 
 
 class Emulation:

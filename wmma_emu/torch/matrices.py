@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from wmma_emu.torch.products import Multiplier, Product
+from wmma_emu.torch.products import Multiplier, TensorProduct
 
 
 def mm(multiply: Multiplier, a: Any, b: Any, out_dtype: Any = None) -> Any:
@@ -64,7 +64,7 @@ def _product(
         given["bias"] = c
     elif c is not None and beta != 0:
         given |= {"c": c.expand(shape), "beta": beta}
-    return multiply(Product(operation=name, a=a, b=b, out_dtype=out_dtype or a.dtype, **given))
+    return multiply(TensorProduct(operation=name, a=a, b=b, out_dtype=out_dtype or a.dtype, **given))
 
 
 def _broadcasts(c: Any, shape: tuple[int, ...]) -> bool:

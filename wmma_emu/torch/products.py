@@ -13,7 +13,7 @@ from wmma_emu.torch.places import Places
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Product:
+class TensorProduct:
     """A product of tensors: the fields of `wmma_emu.models.ArrayProduct`.
 
     ``convolves`` and ``precise`` say whether it is a convolution, and whether FP8 is accumulated precisely.
@@ -31,6 +31,7 @@ class Product:
     scale_b: Any = None
     convolves: bool = False
     precise: bool = False
+    is_fused: bool = False
 
     @property
     def settings(self) -> frozenset[str]:
@@ -44,7 +45,7 @@ class Product:
         given = {name: _array(getattr(self, name), name) for name in names}
         return ArrayProduct(
             operation=self.operation, out_dtype=self.out_dtype, alpha=self.alpha, beta=self.beta,
-            settings=self.settings, **given,
+            settings=self.settings, is_fused=self.is_fused, **given,
         )  # fmt: skip
 
 
@@ -71,12 +72,12 @@ class Multiplier:
         """The products up to now."""
         return self.of_arrays.log
 
-    def kind(self, product: Product) -> Kind | None:
+    def kind(self, product: TensorProduct) -> Kind | None:
         """Return the kind of a product; None if the chip has no instruction for it."""
         a, b = (str(x.dtype).removeprefix("torch.") for x in (product.a, product.b))
         return self.of_arrays.kind(a, b, product.settings)
 
-    def __call__(self, product: Product) -> Any:
+    def __call__(self, product: TensorProduct) -> Any:
         """Multiply; return NotImplemented if the chip has no instruction for the dtypes."""
         if self.kind(product) is None:
             return NotImplemented

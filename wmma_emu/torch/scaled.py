@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from wmma_emu.torch.products import Multiplier, Product
+from wmma_emu.torch.products import Multiplier, TensorProduct
 
 _BLOCK = 128
 
@@ -21,7 +21,7 @@ def scaled_mm(
     scales = [_scales(x, sides) for x, sides in ((scale_a, (a.shape[0], 1)), (scale_b, (1, b.shape[1])))]
     if any(x is None for x in scales):
         return NotImplemented
-    return multiply(Product(
+    return multiply(TensorProduct(
         operation="_scaled_mm", a=a, b=b, out_dtype=out_dtype or a.dtype, bias=bias, scale_a=scales[0],
         scale_b=scales[1], precise=not use_fast_accum,
     ))  # fmt: skip
@@ -53,7 +53,7 @@ def scaled_grouped_mm(
         return NotImplemented
     out = torch.zeros(a.shape[0], b.shape[2], dtype=out_dtype or torch.bfloat16, device=a.device)
     for i, (start, stop) in enumerate(_groups(offs)):
-        out[start:stop] = multiply(Product(
+        out[start:stop] = multiply(TensorProduct(
             operation="_scaled_grouped_mm", a=a[start:stop], b=b[i], out_dtype=out.dtype,
             scale_a=scale_a[start:stop, None], scale_b=scale_b[i][None], precise=not use_fast_accum,
         ))  # fmt: skip
@@ -71,12 +71,12 @@ def _by_groups(multiply: Multiplier, name: str, a: Any, b: Any, offs: Any, out_d
     """Multiply the groups of rows, columns or k one by one; rows and columns outside of all groups are 0."""
 
     def product(x: Any, y: Any) -> Any:
-        return multiply(Product(operation=name, a=x, b=y, out_dtype=out_dtype))
+        return multiply(TensorProduct(operation=name, a=x, b=y, out_dtype=out_dtype))
 
     ranks = (a.dim(), b.dim())
     if ranks == (3, 3):
         return product(a, b)
-    if offs is None or multiply.kind(Product(operation=name, a=a, b=b, out_dtype=out_dtype)) is None:
+    if offs is None or multiply.kind(TensorProduct(operation=name, a=a, b=b, out_dtype=out_dtype)) is None:
         return NotImplemented
     ends = list(_groups(offs))
     if ranks == (2, 2):

@@ -85,11 +85,11 @@ def test_the_page_is_whole_escaped_and_has_a_picture_of_each_kind():
     page = FOUND.to_html()
     tags = []
 
-    class Reader(HTMLParser):
+    class TagReader(HTMLParser):
         def handle_starttag(self, tag, attrs):
             tags.append(tag)
 
-    Reader().feed(page)
+    TagReader().feed(page)
     assert tags.count("svg") == 3 and tags.count("table") == 3 and "b&lt;i&gt;" in page and "b<i>" not in page
     assert "http" not in page.replace("http://www.w3.org/2000/svg", "")
 
