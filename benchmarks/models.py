@@ -34,10 +34,10 @@ class ModelTime:
 
     def __str__(self) -> str:
         return (
-            f"{self.model}, {self.arch}, {self.direction}: {self.emulated:.2f} s emulated, of which {self.products:.2f} s "
-            f"products ({self.multiply_adds / self.products:.2g} multiply-adds a second), {self.torch_f32:.2f} s PyTorch "
-            f"float32 ({self.emulated / self.torch_f32:.1f} times), {self.torch_bf16:.2f} s bf16; a product takes "
-            f"{self.gemm:.2f} times wmma_emu.gemm"
+            f"{self.model}, {self.arch}, {self.direction}: {self.emulated:.2f} s emulated, of which "
+            f"{self.products:.2f} s products ({self.multiply_adds / self.products:.2g} multiply-adds a second), "
+            f"{self.torch_f32:.2f} s PyTorch float32 ({self.emulated / self.torch_f32:.1f} times), "
+            f"{self.torch_bf16:.2f} s bf16; a product takes {self.gemm:.2f} times wmma_emu.gemm"
         )
 
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Run a network with random weights on several chips, and print and draw where their results part.
 
-    python examples/models/compare_chips.py gpt2
-    python examples/models/compare_chips.py vit --size full --dtype float16 --chips a100,h100,v100 --html vit.html
-    python examples/models/compare_chips.py gpt2 --train             gradients of a training step, too
+python examples/models/compare_chips.py gpt2
+python examples/models/compare_chips.py vit --size full --dtype float16 --chips a100,h100,v100 --html vit.html
+python examples/models/compare_chips.py gpt2 --train             gradients of a training step, too
 """
 
 import argparse

@@ -5,7 +5,7 @@ from wmma_emu.first_use import on_first_use
 
 TYPE_CHECKING = False  # as in typing
 if TYPE_CHECKING:
-    from wmma_emu.models.kinds import RULES, Kind, KindRule, kind_of
+    from wmma_emu.models.kinds import RULES, KindRule, ProductKind, kind_of
     from wmma_emu.models.log import EmulationLog, ProductRecord
     from wmma_emu.models.multiplier import ArrayProduct, ModelMultiplier
     from wmma_emu.models.options import EmulationOptions, options_of
@@ -15,16 +15,16 @@ __all__ = [
     "ArrayProduct",
     "EmulationLog",
     "EmulationOptions",
-    "Kind",
     "KindRule",
     "ModelMultiplier",
+    "ProductKind",
     "ProductRecord",
     "kind_of",
     "options_of",
 ]
 
 _HOMES = {
-    "kinds": ("RULES", "Kind", "KindRule", "kind_of"),
+    "kinds": ("RULES", "KindRule", "ProductKind", "kind_of"),
     "log": ("EmulationLog", "ProductRecord"),
     "multiplier": ("ArrayProduct", "ModelMultiplier"),
     "options": ("EmulationOptions", "options_of"),

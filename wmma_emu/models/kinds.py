@@ -60,7 +60,7 @@ FORMATS: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class ProductKind:
     """The products of one kind of operands: the instruction, and the order of k that the kind implies.
 
     ``instruction`` is None for float32 multiply-adds; ``a`` and ``b`` are the formats of the operands.
@@ -101,7 +101,7 @@ class Kind:
         """Whether the instruction adds aligned products, whose model has the fields that chips differ in."""
         return self.instruction is not None and self.instruction.model.arithmetic == "aligned_sum"
 
-    def with_field(self, name: str, other: "Kind") -> "Kind":
+    def with_field(self, name: str, other: "ProductKind") -> "ProductKind":
         """Return the same kind with a field of another kind; ``"instruction"`` takes the other kind of arithmetic."""
         if self.is_aligned_sum != other.is_aligned_sum:
             return other if name == "instruction" else self
@@ -109,7 +109,7 @@ class Kind:
             return self
         return self.changed({name: getattr(other.instruction.model, name)})
 
-    def changed(self, fields: Mapping[str, Any]) -> "Kind":
+    def changed(self, fields: Mapping[str, Any]) -> "ProductKind":
         """Return the same kind with fields of the model replaced, for aligned sums."""
         if self.instruction is None or not self.is_aligned_sum or not fields:
             return self
@@ -120,7 +120,7 @@ class Kind:
 
 
 @lru_cache(maxsize=256)
-def kind_of(a: str, b: str, arch: Arch, settings: frozenset[str]) -> Kind | None:
+def kind_of(a: str, b: str, arch: Arch, settings: frozenset[str]) -> ProductKind | None:
     """Return the kind of a product of two dtypes, by their names; None if the chip does not multiply them so.
 
     Raises
@@ -145,10 +145,10 @@ def kind_of(a: str, b: str, arch: Arch, settings: frozenset[str]) -> Kind | None
         if rule.dtype != a or (rule.setting and rule.setting not in settings):
             continue
         if rule.instr == FMA:
-            return Kind(None, **formats, k_order=rule.k_order)
+            return ProductKind(None, **formats, k_order=rule.k_order)
         found = _bound(rule.instr.format(**formats), arch)
         if found is not None:
-            return Kind(found, **formats, k_order=rule.k_order)
+            return ProductKind(found, **formats, k_order=rule.k_order)
     if a.startswith("float8"):
         raise OptionError(
             f"{arch.name} ({arch.generation}) has no instruction that multiplies {FORMATS[a]} by {FORMATS[b]}; FP8 "

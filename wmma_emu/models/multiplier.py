@@ -15,7 +15,7 @@ from wmma_emu.errors import OptionError, UnverifiedModelWarning
 from wmma_emu.formats.dtypes import format_meant
 from wmma_emu.gemm import PRESETS, Factors, KOrder, ProductOptions, gemm, recording_of
 from wmma_emu.instructions import DEFAULT_ARCH, Arch, arch_of
-from wmma_emu.models.kinds import Kind, kind_of
+from wmma_emu.models.kinds import ProductKind, kind_of
 from wmma_emu.models.log import EmulationLog, ProductRecord
 from wmma_emu.models.options import EmulationOptions
 from wmma_emu.scalar import cvt
@@ -29,7 +29,7 @@ class ArrayProduct:
     """A product of arrays, as `wmma_emu.gemm` takes it: D = alpha A B + beta C + bias.
 
     Without ``beta``, C is where the accumulators start. ``operation`` is for the log, and ``settings`` are the settings
-    of the library that are on. A product that ``is_fused`` belongs to a kernel with an order of k of its own, to which
+    of the library that are on. A product that ``is_fused`` belongs to a kernel with a separate order of k, to which
     ``like`` and ``k_order`` do not apply.
     """
 
@@ -80,7 +80,7 @@ class ModelMultiplier:
     options: EmulationOptions
     log: EmulationLog = field(default_factory=EmulationLog)
     place: Callable[[], Place] = lambda: ("", False)
-    kinds: dict[tuple[str, str, frozenset[str]], Kind | None] = field(default_factory=dict)
+    kinds: dict[tuple[str, str, frozenset[str]], ProductKind | None] = field(default_factory=dict)
     _warned: set[str] = field(default_factory=set)
 
     @property
@@ -88,14 +88,14 @@ class ModelMultiplier:
         """The chip."""
         return arch_of(DEFAULT_ARCH) if self.options.arch is None else self.options.arch
 
-    def kind(self, a: str, b: str, settings: frozenset[str]) -> Kind | None:
+    def kind(self, a: str, b: str, settings: frozenset[str]) -> ProductKind | None:
         """Return the kind of products of two dtypes; None if the chip has no instruction for it."""
         what = (a, b, settings)
         if what not in self.kinds:
             self.kinds[what] = self._kind(*what)
         return self.kinds[what]
 
-    def _kind(self, a: str, b: str, settings: frozenset[str]) -> Kind | None:
+    def _kind(self, a: str, b: str, settings: frozenset[str]) -> ProductKind | None:
         found = kind_of(a, b, self.arch, settings)
         if found is None:
             return None
@@ -121,14 +121,14 @@ class ModelMultiplier:
         self._note(product, kind, order, evidence, time.perf_counter() - begin)
         return d
 
-    def _warn_once(self, kind: Kind) -> None:
+    def _warn_once(self, kind: ProductKind) -> None:
         """Raise a warning about arithmetic without a recording, once for each instruction in an emulation."""
         doubt = None if kind.instruction is None else kind.instruction.doubt
         if doubt is not None and kind.mnemonic not in self._warned:
             self._warned.add(kind.mnemonic)
             warn_caller(doubt, UnverifiedModelWarning)
 
-    def _converted(self, array: Any, kind: Kind) -> Any:
+    def _converted(self, array: Any, kind: ProductKind) -> Any:
         """Convert an operand as the kernel does: to float32 for multiply-adds, or to TF32."""
         if kind.widens:
             return array.astype(np.float32)
@@ -137,7 +137,7 @@ class ModelMultiplier:
         words = np.ascontiguousarray(array).view(np.uint32)
         return cvt(words, f"cvt.{self.options.tf32_conversion}.tf32.f32").view(np.float32)
 
-    def _kernel(self, product: ArrayProduct, kind: Kind) -> tuple[dict[str, Any], KOrder | None, str]:
+    def _kernel(self, product: ArrayProduct, kind: ProductKind) -> tuple[dict[str, Any], KOrder | None, str]:
         """Return the kernel as arguments of `gemm`: an instruction and an order of k, or a recorded kernel."""
         preset = self._recorded(product, kind)
         if preset is not None:
@@ -145,7 +145,7 @@ class ModelMultiplier:
         order, evidence = self._order(product, kind)
         return {"instr": kind.instr, "k_order": order}, order, evidence
 
-    def _order(self, product: ArrayProduct, kind: Kind) -> tuple[KOrder | None, str]:
+    def _order(self, product: ArrayProduct, kind: ProductKind) -> tuple[KOrder | None, str]:
         chosen = None if product.is_fused else self.options.k_order
         if callable(chosen):
             chosen = chosen(product.shape, product.matrices, kind.operand_format)
@@ -153,7 +153,7 @@ class ModelMultiplier:
             chosen = None
         return (kind.k_order, "assumed") if chosen is None else (chosen, "given")
 
-    def _recorded(self, product: ArrayProduct, kind: Kind) -> tuple[str, KOrder | None] | None:
+    def _recorded(self, product: ArrayProduct, kind: ProductKind) -> tuple[str, KOrder | None] | None:
         """Return the preset whose recordings have this product, and its order of k."""
         starts_from_c = product.c is not None and product.beta is None
         if self.options.like is None or product.scale_a is not None or starts_from_c or product.is_fused:
@@ -168,7 +168,9 @@ class ModelMultiplier:
                     return preset.name, found.order
         return None
 
-    def _note(self, product: ArrayProduct, kind: Kind, order: KOrder | None, evidence: str, seconds: float) -> None:
+    def _note(
+        self, product: ArrayProduct, kind: ProductKind, order: KOrder | None, evidence: str, seconds: float
+    ) -> None:
         module, is_backward = self.place()
         if self.options.keep_operands:
             self.log.operands.append((product, kind))
@@ -178,7 +180,7 @@ class ModelMultiplier:
         ))  # fmt: skip
 
 
-def _fits(order: KOrder, product: ArrayProduct, kind: Kind) -> bool:
+def _fits(order: KOrder, product: ArrayProduct, kind: ProductKind) -> bool:
     """Return whether a product has enough k for an order, and an instruction that allows it."""
     dot = FMA_F32 if kind.instruction is None else kind.instruction.product
     step = dot.k if kind.instruction is None else kind.instruction.instruction.k

@@ -42,7 +42,7 @@ class EmulationOptions:
         A library whose recorded kernels are used where a recording has the product: ``"cublas"``.
     k_order : KOrder or callable, optional
         The order of k of all other products with enough k; or a function of ``((M, N, K), matrices, format)`` that
-        returns one, or None for a plain loop. Fused attention has an order of its own.
+        returns one, or None for a plain loop. Fused attention has a separate order.
     engine, threads
         As for `wmma_emu.gemm`.
     tf32_conversion : {"truncate", "rna"}

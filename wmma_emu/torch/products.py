@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from wmma_emu.formats.libraries import in_library, library_of
-from wmma_emu.models import ArrayProduct, EmulationLog, EmulationOptions, Kind, ModelMultiplier
+from wmma_emu.models import ArrayProduct, EmulationLog, EmulationOptions, ModelMultiplier, ProductKind
 from wmma_emu.torch.places import Places
 
 
@@ -72,7 +72,7 @@ class Multiplier:
         """The products up to now."""
         return self.of_arrays.log
 
-    def kind(self, product: TensorProduct) -> Kind | None:
+    def kind(self, product: TensorProduct) -> ProductKind | None:
         """Return the kind of a product; None if the chip has no instruction for it."""
         a, b = (str(x.dtype).removeprefix("torch.") for x in (product.a, product.b))
         return self.of_arrays.kind(a, b, product.settings)

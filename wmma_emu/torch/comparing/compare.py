@@ -9,7 +9,7 @@ import torch
 
 from wmma_emu.errors import ArgumentError, CallError, OptionError, shorten
 from wmma_emu.instructions import Arch
-from wmma_emu.models import EmulationOptions, Kind, ModelMultiplier, options_of
+from wmma_emu.models import EmulationOptions, ModelMultiplier, ProductKind, options_of
 from wmma_emu.torch.comparing.activations import Loss, ModelRun, run
 from wmma_emu.torch.comparing.distances import TensorDistance, array_distance, distance
 from wmma_emu.torch.comparing.mechanisms import MECHANISMS
@@ -130,7 +130,7 @@ def _products(name: str, options: EmulationOptions, reference: ModelRun) -> Iter
             yield ProductDifference(name, record.module, record.operation, record.size, sums, results)
 
 
-def _has_float32_sums(kind: Kind) -> bool:
+def _has_float32_sums(kind: ProductKind) -> bool:
     return kind.instruction is None or kind.instruction.product.d.name == "f32"
 
 
