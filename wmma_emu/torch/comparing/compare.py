@@ -70,7 +70,10 @@ def compare(
     named = named_options(chips, options)
     names = list(named)
     reference, *others = names
-    runs = {name: run(model, inputs, x.but({"keep_operands": products}), loss) for name, x in named.items()}
+    runs = {
+        name: run(model, inputs, x.but({"keep_operands": products and name == reference}), loss)
+        for name, x in named.items()
+    }
     if runs[reference].output is None:
         raise ArgumentError(
             f"the model returned no tensor of floating-point numbers; compare needs one, such as logits: pass a "
