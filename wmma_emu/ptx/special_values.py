@@ -17,14 +17,14 @@ def launch_registers(arch: Arch, memory: AddressSpaces) -> dict[str, int]:
     """
     program, dynamic = memory.program, memory.dynamic_shared_bytes
     chip = residency_of(arch)
-    total = chip.allocated(static_bytes(program) + dynamic)
+    used = static_bytes(program) + dynamic
     return {
         **{name: 0 for name in SPECIAL if name.startswith(("pm", "envreg"))},
         **workspace_registers(memory.heap.workspace),
-        **reserved_registers(reserved_begin(program, dynamic)),
+        **reserved_registers(reserved_begin(program, dynamic), is_first=program.shared_begin > 0),
         "dynamic_smem_size": dynamic,
-        "total_smem_size": total,
-        "aggr_smem_size": total + chip.reserved_bytes,
+        "total_smem_size": chip.allocated(used),
+        "aggr_smem_size": used + chip.reserved_bytes,
         "nsmid": chip.multiprocessors,
         "is_explicit_cluster": int(program.required_cluster is not None),
         "gridid": 0,
