@@ -16,8 +16,8 @@ class Reason(NamedTuple):
 REASONS = (
     Reason(r"histogram|shared_red_inc", r".*", "ptxas uses `ATOMS.POPC.INC` for an increment by 1; lanes at one "
            "address share its wavefronts"),
-    Reason(r"triton_.*|pipelined_gemm|copy_(none|half).*", r".*ldgsts", "a copy that fills zeros instead of reading "
-           "has more wavefronts; those of the zeros are not counted"),
+    Reason(r"triton_.*|pipelined_gemm|copy_(none|half).*", r".*ldgsts", "probably: a copy that fills zeros instead of "
+           "reading has more wavefronts, which are not counted"),
     Reason(r"shared_(atom|red)_add_(f32|u64)", r".*", "ptxas makes a loop of compare-and-swap, whose number of "
            "turns depends on the collisions; it counts as one access here"),
     Reason(r"copy_from_cg_16: drawn few [23]", r".*ldgsts", "many lanes copy the same bytes: the rule for "
