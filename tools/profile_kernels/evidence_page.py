@@ -47,8 +47,8 @@ not 0 in either, {equal} are equal.
 _REST = """
 ## What differs
 
-The reasons were inferred from the counters, and from the numbers of accesses in the PTX and in the machine code. Copies that
-fill zeros were not measured one by one.
+The reasons were inferred from the counters, and from the numbers of accesses in the PTX and in the machine code. Copies
+that fill zeros were not measured one by one.
 
 | launches | counters | launches that differ | why |
 |---|---|---|---|
