@@ -104,7 +104,7 @@ def test_every_keyword_can_be_spelled_either_way():
     british = {name for _, name in _parameters() if american(name) != name}
     assert british == set(), "decorate the function with wmma_emu.spellings.in_either_spelling, and list it here"
     either = {x.__qualname__ for x, name in _parameters() if name in both}
-    assert either == {"Finding.to_text", "Report.to_text", "Silenced.to_text"}
+    assert either == {"Finding.to_text", "Profile.to_text", "Report.to_text", "Silenced.to_text"}
 
 
 def test_text_of_a_report_has_colour_under_either_name():

@@ -102,9 +102,7 @@ def _form(preset: Preset, order: KOrder, beta: object) -> Form:
 
 def _refuse_contradictions(preset: Preset, factors: Factors, C: ArrayLike | None, options: ProductOptions) -> None:
     def refuse(what: str, given: object, is_: str) -> None:
-        raise OptionError(
-            f"{what}={shorten(given)} contradicts like={preset.name!r}, {is_}; leave {what} out, or like"
-        )
+        raise OptionError(f"{what}={shorten(given)} contradicts like={preset.name!r}, {is_}; leave {what} out, or like")
 
     if arch_of(options.arch).name not in (preset.arch, arch_of(DEFAULT_ARCH).name):
         refuse("arch", options.arch, f"a kernel of {preset.arch}")
