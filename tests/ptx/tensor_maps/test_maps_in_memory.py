@@ -132,6 +132,9 @@ def test_a_list_of_structs_is_an_array_of_them():
     ("mops", lambda m: m, UnknownNameError, "the module has no variable 'mops'; it has maps"),
     ("maps", lambda m: [m] * 3, ArgumentValueError, "the variable 'maps' has 256 bytes; "),
     ("maps", lambda m: [m, Struct(np.int32(1))], ArgumentValueError, "have one size, not 4 and 128 bytes"),
+    ("maps", lambda m: [Struct(np.zeros(1), bytes(88))] * 2, ArgumentValueError,
+     "of 96 bytes has; a CUtensorMap of CUDA 13 is aligned to 128 bytes, of CUDA 12 and here to 64: end each with "
+     "bytes(32), if it has 2 elements"),
     ("maps", lambda m: [], ArgumentError, "can hold a TensorMap, a Struct or a ctypes.Structure, or a list of them"),
     ("maps", lambda m: np.zeros(32), ArgumentError, "for numbers, module.variable('maps', dtype)[...] = values"),
 ])  # fmt: skip
