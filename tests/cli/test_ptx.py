@@ -157,6 +157,7 @@ def test_findings_are_printed_and_the_status_is_one(run, texts):
     (scale("y=x.npy", "1", "1"), "--arg 'y=x.npy': 'y' is not a .npy file to write"),
     (scale("x.npy=x.npy", "1", "1"), "x.npy is also an input; name another file to write"),
     (scale("map:8x64", "1", "1"), "--arg 'map:8x64' names no array; expected map:8x64:x.npy"),
+    (scale("map:x.npy", "1", "1"), "--arg 'map:x.npy': 'x.npy' is not one to five sizes, such as 8x64"),
     (scale("map:8,64:x.npy", "1", "1"), "--arg 'map:8,64:x.npy': '8,64' is not one to five sizes, such as 8x64"),
     (scale("map:8:swizle:32B:x.npy", "1", "1"), "dtype; did you mean swizzle?"),
     (scale("map:8:swizle:32B", "1", "1"), "'swizle:32B' is neither a .npy file nor zeros:f16:64x128"),

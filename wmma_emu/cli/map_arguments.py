@@ -40,7 +40,8 @@ def read_map(text: str) -> MapText:
     >>> read_map("map:8x64:swizzle:128B:zeros:f16:64x128")
     MapText(box=(8, 64), keywords={'swizzle': '128B'}, array='zeros:f16:64x128')
     """
-    box, _, rest = text.removeprefix(MAP).partition(":")
+    sizes, _, rest = text.removeprefix(MAP).partition(":")
+    box = _sizes(text, sizes)
     keywords: dict[str, Any] = {}
     while (parts := rest.split(":", 2))[0] in _WORDS and len(parts) == 3:
         name, value, rest = parts
@@ -52,7 +53,7 @@ def read_map(text: str) -> MapText:
             f"--arg {quoted(text)}: {rest[:80]!r} is neither a .npy file nor zeros:f16:64x128; words before it, with "
             f"their values, are {', '.join(_WORDS)}{did_you_mean(rest.partition(':')[0], _WORDS)}"
         )
-    return MapText(_sizes(text, box), keywords, rest)
+    return MapText(box, keywords, rest)
 
 
 def map_of(text: str, given: MapText, array: NDArray[Any]) -> TensorMap:

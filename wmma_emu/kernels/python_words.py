@@ -15,6 +15,7 @@ _WORDS = (
     (r"cp\.async\.bulk\.commit_group", "t.commit_group()"),
     (r"cp\.async\.bulk\.wait_group\.read", "t.wait_group(0, read=True)"),
     (r"cp\.async\.bulk\.wait_group", "t.wait_group()"),
+    (r"without \.read\b", "without read=True"),
     (r"fence\.proxy\.async(?:\.[\w.:]*\w)?", "t.fence_proxy_async()"),
     (r"mbarrier\.try_wait in a loop", "yield bar.wait(parity)"),
     (r"mbarrier\.(?:try_wait|test_wait)(?:\.[\w.:]*\w)?", "bar.wait()"),
@@ -30,6 +31,8 @@ def in_python(text: str) -> str:
     --------
     >>> in_python("no cp.async.bulk.wait_group has waited for it; write cp.async.bulk.commit_group; then __syncwarp()")
     'no t.wait_group() has waited for it; write t.commit_group(); then t.syncwarp()'
+    >>> in_python("no cp.async.bulk.wait_group without .read has waited for it")
+    'no t.wait_group() without read=True has waited for it'
     >>> in_python("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes of line 9")
     't.load_tensor of line 9'
     """

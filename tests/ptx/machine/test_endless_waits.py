@@ -84,3 +84,30 @@ def test_threads_wait_for_one_that_waits_for_time_and_do_not_reach_their_own_tim
     words = np.zeros(1, np.uint32)
     report = launch(body, words, block=96, max_steps=200_000)
     assert (list(report.findings), words[0]) == ([], 0)
+
+
+def test_many_waits_for_time_in_a_loop_that_counts_are_no_deadlock():
+    body = """
+    .shared .align 8 .b64 bar;
+    setp.ge.u32 %p2, %r0, 32;
+    setp.eq.u32 %p1, %r0, 0;
+    @%p1 mbarrier.init.shared::cta.b64 [bar], 32;
+    bar.sync 0;
+    @%p2 bra L;
+    mov.u32 %r3, 0;
+    N:
+    mov.u64 %rd3, %globaltimer;
+    T:
+    mov.u64 %rd4, %globaltimer;
+    sub.u64 %rd4, %rd4, %rd3;
+    setp.lt.u64 %p2, %rd4, 10000000;
+    @%p2 bra T;
+    add.u32 %r3, %r3, 1;
+    setp.lt.u32 %p2, %r3, 2500;
+    @%p2 bra N;
+    mbarrier.arrive.shared::cta.b64 %rd5, [bar];
+    L:
+    mbarrier.try_wait.parity.shared::cta.b64 %p1, [bar], 0;
+    @!%p1 bra L;
+    ret;"""
+    assert launch(body, np.zeros(1, np.uint32), block=128).completed

@@ -110,6 +110,12 @@ def test_a_finding_of_a_kernel_with_maps_in_memory_can_be_explained():
         assert (found.kind, found.count) == ("out of bounds", 31) and str(found.explain())
 
 
+@pytest.mark.parametrize("place", ["__constant__", "__device__"])
+def test_a_variable_without_a_map_is_a_finding_that_says_so(place):
+    report = module_with(place)["rows"][1, 32](np.zeros((2, 32), np.int32), findings="report")
+    assert "all its bytes are 0, since no map was written there" in str(report.findings[0])
+
+
 def test_a_list_of_structs_is_an_array_of_them():
     text = f"""{HEAD}.visible .entry k(.param .u64 table, .param .u64 out) {{
     .reg .b64 %t, %x, %o; .reg .b32 %i, %v;
@@ -126,6 +132,9 @@ def test_a_list_of_structs_is_an_array_of_them():
     ("mops", lambda m: m, UnknownNameError, "the module has no variable 'mops'; it has maps"),
     ("maps", lambda m: [m] * 3, ArgumentValueError, "the variable 'maps' has 256 bytes; "),
     ("maps", lambda m: [m, Struct(np.int32(1))], ArgumentValueError, "have one size, not 4 and 128 bytes"),
+    ("maps", lambda m: [Struct(np.zeros(1), bytes(88))] * 2, ArgumentValueError,
+     "of 96 bytes has; a CUtensorMap of CUDA 13 is aligned to 128 bytes, of CUDA 12 and here to 64: end each with "
+     "bytes(32), if it has 2 elements"),
     ("maps", lambda m: [], ArgumentError, "can hold a TensorMap, a Struct or a ctypes.Structure, or a list of them"),
     ("maps", lambda m: np.zeros(32), ArgumentError, "for numbers, module.variable('maps', dtype)[...] = values"),
 ])  # fmt: skip
@@ -138,7 +147,7 @@ def test_a_variable_is_refused_what_it_cannot_hold(name, value, error, text):
 
 def test_a_list_that_is_no_array_of_structs_is_refused_with_a_hint():
     module, out, given = module_with("a pointer"), np.zeros(64, np.int32), tensor_map(np.zeros(32, np.int32), (32,))
-    with pytest.raises(ArgumentError, match=r"argument 1 \(given\) of rows is a list"):
+    with pytest.raises(ArgumentError, match=r"\(given\) of rows is .* a list of structs, each a TensorMap, .*, not 3"):
         module["rows"][1, 32](out, [given, 3])
     with pytest.raises(ArgumentValueError, match="for a pointer, a list of structs"):
         module["rows"][1, 32](out, given)

@@ -212,6 +212,12 @@ def _read(
         return _struct(target, value, label)
     if value is None and target.may_point:
         return bytes(8)
+    if isinstance(value, list | tuple) and any(isinstance(x, Struct | CTypes) for x in value) and target.may_point:
+        other = next((x for x in value if not isinstance(x, Struct | CTypes)), value)
+        raise ArgumentError(
+            f"{label} is {target.legal()}, or a list of structs, each a TensorMap, a Struct or a ctypes.Structure, not "
+            f"{shorten(other)}"
+        )
     if _is_foreign_array(value):
         raise ArgumentError(
             f"{label} is {_article(type(value))}; a kernel updates NumPy arrays in place, and cannot update arrays of "

@@ -113,7 +113,20 @@ def structs_in_variable(value: object, name: str, size: int) -> StructArray:
     found = StructArray(_structs(given, f"the variable {name}"))
     if found.nbytes > size:
         raise ArgumentValueError(f"the variable {name} has {size} bytes; {shorten(value)} has {found.nbytes}")
+    _require_stride(found, name, size)
     return found
+
+
+def _require_stride(found: StructArray, name: str, size: int) -> None:
+    """Reject structs of another size than those of the source, if the size of the variable shows it."""
+    count, each = len(found.elements), found.elements[0].nbytes
+    if count > 1 and size % each:
+        fill = size // count - each
+        fix = f": end each with bytes({fill}), if it has {count} elements" if fill > 0 and size % count == 0 else ""
+        raise ArgumentValueError(
+            f"the variable {name} has {size} bytes, which no number of structs of {each} bytes has; a CUtensorMap of "
+            f"CUDA 13 is aligned to 128 bytes, of CUDA 12 and here to 64{fix}"
+        )
 
 
 def structs_behind_pointer(value: Any, label: str) -> StructArray:

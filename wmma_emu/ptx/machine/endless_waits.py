@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: MIT
 """Threads that wait in loops for a value that no thread can write any more."""
 
+from functools import cached_property
+
 import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.ptx.machine.scheduler import READY, Scheduler
+from wmma_emu.ptx.program.polling import registers_of_time
 from wmma_emu.ptx.program.program import PtxInstruction
 from wmma_emu.ptx.program.special import CLOCKS
 from wmma_emu.ptx.state import State
@@ -42,7 +45,8 @@ class EndlessWaits:
 
     If all threads that can run have come back to the same instruction with the same registers, and no memory was
     written in between, this will happen again and again. Where loops read a clock, it is stopped for this comparison,
-    and then set forward again and again, each time twice as far: a wait with a time limit ends.
+    and then set forward again and again, each time twice as far: a wait with a time limit ends. If such a wait is in a
+    loop that counts, a register that is not computed from the time changes, and this begins again.
 
     ``reading`` are the pcs of the basic blocks that consist of instructions for which `only_reads` holds; ``polling``
     those that read data which other threads may write.
@@ -55,6 +59,7 @@ class EndlessWaits:
         self._moved = np.zeros(0, np.bool_)
         self._reads_clock = not CLOCKS.isdisjoint(state.program.specials)
         self._leap, self._settling = _FIRST_LEAP, 0
+        self._at_leap: list[Array | None] | None = None
 
     def is_reached(self, pc: int, active: Active) -> bool:
         """Return whether the wave will wait without end, after active threads have executed the basic block at a pc."""
@@ -84,14 +89,19 @@ class EndlessWaits:
         return not self._reads_clock or not self._sets_clock_forward()
 
     def restart(self) -> None:
-        """Begin again, because memory was written."""
+        """Begin again, because memory was written, or a loop counts."""
         if self._kept is not None:
             self._state.clock.resume(self._state.steps)
             self._leap, self._settling = _FIRST_LEAP, 0
-        self._quiet, self._kept = 0, None
+        self._quiet, self._kept, self._at_leap = 0, None, None
 
     def _sets_clock_forward(self) -> bool:
         """Set the clock forward and compare again; return False if it was set forward far enough."""
+        values = [self._state.values[i] for i in self._timeless]
+        if self._at_leap is not None and not self._are_same(self._at_leap, values):
+            self.restart()
+            return True
+        self._at_leap = values
         if self._leap > _LAST_LEAP:
             return False
         self._state.clock.leap(1 << self._leap)
@@ -99,6 +109,12 @@ class EndlessWaits:
         self._settling = _SETTLING
         self._keep()
         return True
+
+    @cached_property
+    def _timeless(self) -> list[int]:
+        """The registers that are not computed from a clock."""
+        of_time = registers_of_time(self._state.program.instructions)
+        return [i for i in range(len(self._state.values)) if i not in of_time]
 
     def _keep(self) -> None:
         self._kept_at = self._quiet
@@ -125,10 +141,12 @@ class EndlessWaits:
 
     def _is_same(self) -> bool:
         """Return whether all registers are as they were kept."""
-        if self._kept is None:
-            return False
-        values, live = self._kept[2], self._state.live
-        return all(x is y or _are_equal(x, y, live) for x, y in zip(values, self._state.values, strict=True))
+        return self._kept is not None and self._are_same(self._kept[2], self._state.values)
+
+    def _are_same(self, values: list[Array | None], others: list[Array | None]) -> bool:
+        """Return whether registers have the same values in all threads."""
+        live = self._state.live
+        return all(x is y or _are_equal(x, y, live) for x, y in zip(values, others, strict=True))
 
 
 def _are_equal(one: Array | None, other: Array | None, live: NDArray[np.bool_]) -> bool:

@@ -98,6 +98,11 @@ def _decides(code: tuple[PtxInstruction, ...], load: int, span: range, jumps: li
     return any(not known.isdisjoint(registers_in(code[i].guard)) for i in ends)
 
 
+def registers_of_time(code: tuple[PtxInstruction, ...]) -> set[int]:
+    """Return the registers whose values are computed from a clock."""
+    return set().union(*(_derived_registers(code, i, range(len(code))) for i, x in enumerate(code) if _clocks_in(x)))
+
+
 def _derived_registers(code: tuple[PtxInstruction, ...], load: int, span: Iterable[int]) -> set[int]:
     known = set(writes(code[load]))
     while more := {r for i in span if known.intersection(reads(code[i])) for r in writes(code[i])} - known:

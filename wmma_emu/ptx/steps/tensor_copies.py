@@ -226,7 +226,10 @@ def _fields(
 ) -> TensorMapFields | None:
     """Decode a map; a map that is illegal, or not for this instruction, is a finding."""
     fields = _decoded(given)
-    why = fields if isinstance(fields, str) else _mismatch(fields, tensor)
+    if not any(given):
+        why = "all its bytes are 0, since no map was written there"
+    else:
+        why = fields if isinstance(fields, str) else _mismatch(fields, tensor)
     if why:
         note(state, instruction, "illegal operand", issuers.mask(), f"the tensor map is not legal here: {why}")
         return None

@@ -47,6 +47,11 @@ END:""", "without .read", grid=2),
 bar.sync 0;
 ld.global.u32 %r1, [%rd5]; // HERE
 st.global.u32 [%rd5+8192], %r1;""", "without .read"),
+    "target_of_a_reduction_read_after_an_atomic_operation": Misuse("missing wait", f"""{_REDUCED}{_WAIT}
+@%one red.global.add.u32 [%out], 1;
+@%one ld.global.u32 %r1, [%out]; // HERE
+@%one st.global.u32 [%out+8192], %r1;
+BUG {WAIT_SENT}""", "without .read"),
     "target_rewritten": Misuse("missing wait", f"""{_SENT}{_WAIT}
 bar.sync 0;
 st.global.u32 [%rd5], %t; // HERE""", "without .read"),
@@ -67,6 +72,24 @@ st.global.u32 [%rd5+8192], %r1;
 {WAIT_SENT}""", "without .read"),
 }  # fmt: skip
 
+
+def _two_blocks(first: str) -> str:
+    """Return a kernel whose block 1 does something first, and overwrites what block 0 has loaded."""
+    waiting = wait("full").strip()
+    return f"""{SET_UP}mov.u32 %r1, %ctaid.x; setp.ne.u32 %q, %r1, 0;
+@%q bra WRITER;
+{expect("full", 512)}{load("a", "%in", 512, "full")}
+FIX {waiting} bar.sync 0;
+fence.acq_rel.gpu; @%one st.release.gpu.global.u32 [%out+8192], 1;
+BUG {waiting}
+bra END;
+WRITER:
+{first}
+POLL: ld.acquire.gpu.global.u32 %r1, [%out+8192]; setp.eq.u32 %p, %r1, 0; @%p bra POLL;
+st.global.u32 [%rd6], %t; // HERE
+END:"""
+
+
 SOURCES = {
     "source_of_a_load_rewritten_by_the_lane_that_copies": Misuse("missing wait", f"""{LOADED}
 FIX {wait('full')}
@@ -86,6 +109,10 @@ BUG setp.eq.u32 %q, %warp, 0; setp.eq.u32 %p, %warp, 1;
 FIX setp.eq.u32 %q, %warp, 1; setp.eq.u32 %p, %warp, 1;
 {wait('full', who='%q')}
 @%p st.global.u32 [%rd6], %t; // HERE""", "may still read"),
+    "source_of_a_load_rewritten_by_another_block_with_loads_of_its_own": Misuse("missing wait", _two_blocks(
+        f"{expect('full', 512)}{load('b', '%in+4096', 512, 'full')}{wait('full')}"), "may still read", grid=2),
+    "source_of_a_load_rewritten_by_another_block_without_loads": Misuse(
+        "missing wait", _two_blocks(""), "may still read", grid=2),
 }  # fmt: skip
 
 _OWN_TARGET = "FIX mov.u32 %r1, %ctaid.x; mul.wide.u32 %rd1, %r1, 512; add.u64 %out, %out, %rd1;\n"

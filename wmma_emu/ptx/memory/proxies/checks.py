@@ -308,7 +308,7 @@ class ProxyChecks:
             )  # fmt: skip
 
         self._report(resolved, touched, active, bad, "missing wait", text)
-        if write:
+        if write and not reduces:
             writes.forget(touched.pieces)
 
     def _check_readers(self, resolved: ResolvedAccess, touched: TouchedPieces, active: Active) -> None:

@@ -2,6 +2,7 @@
 """Which threads have observed the phases of mbarriers, that is, the bulk copies that these phases completed."""
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,14 +20,23 @@ _PHASE_BITS = 32
 _ALL_LANES = np.uint32(0xFFFFFFFF)
 
 
+class _Phases(NamedTuple):
+    """Phases: the slots and blocks of their mbarriers, their places among the kept ones, and whether they are kept."""
+
+    slot: NDArray[np.int64]
+    block: NDArray[np.int64]
+    ring: NDArray[np.int64]
+    is_kept: NDArray[np.bool_]
+
+
 class ObservedPhases:
     """The phase of an mbarrier that completed the copy to each piece of shared memory, and the observers of the phase.
 
     The same is known of each piece of global memory from which a copy reads. ``global_bytes`` is the size of global
     memory.
 
-    An mbarrier is known by the slot of its address. For each slot, phase (modulo the kept ones), block and warp there
-    are the lanes that observed it, and the first time at which one did.
+    An mbarrier is known by the slot of its address and its block. For each slot, phase (modulo the kept ones), block
+    and warp there are the lanes that observed it, and the first time at which one did.
     """
 
     def __init__(
@@ -54,20 +64,27 @@ class ObservedPhases:
             )
         return self._slots[address]
 
-    def complete(self, position: int, pieces: NDArray[np.int64], instruction: PtxInstruction) -> None:
-        """Record that the current phase of an mbarrier completes the copies of an instruction to some pieces."""
+    def _current_phase(self, position: int) -> int:
+        """Return the code of the current phase of an mbarrier, which is not 0."""
         block, address = divmod(position, self._stride)
         slot = self._slot(address)
-        self._written[pieces] = slot << _PHASE_BITS | int(self._count[slot, block]) + 1
+        return (slot * self._shape[0] + block) << _PHASE_BITS | int(self._count[slot, block]) + 1
+
+    def _phases(self, codes: NDArray[np.int64]) -> _Phases:
+        which, phase = codes >> _PHASE_BITS, (codes & ((1 << _PHASE_BITS) - 1)) - 1
+        slot, block = np.divmod(which, self._shape[0])
+        return _Phases(slot, block, phase % _KEPT, self._count[slot, block] - phase < _KEPT)
+
+    def complete(self, position: int, pieces: NDArray[np.int64], instruction: PtxInstruction) -> None:
+        """Record that the current phase of an mbarrier completes the copies of an instruction to some pieces."""
+        self._written[pieces] = self._current_phase(position)
         self._lines[pieces] = instruction.line
         self._instructions[instruction.line] = instruction
         self.is_used = True
 
     def reads(self, position: int, pieces: NDArray[np.int64], instruction: PtxInstruction) -> None:
         """Record that copies read pieces of global memory until the current phase of an mbarrier completes."""
-        block, address = divmod(position, self._stride)
-        slot = self._slot(address)
-        self._read[pieces] = slot << _PHASE_BITS | int(self._count[slot, block]) + 1
+        self._read[pieces] = self._current_phase(position)
         self._lines_of_reads[pieces] = instruction.line
         self._instructions[instruction.line] = instruction
         self.is_used = True
@@ -103,33 +120,34 @@ class ObservedPhases:
         """Return the same for the last copy from their piece of global memory."""
         return self._unobserved(self._read.take(pieces), threads)
 
-    def _unobserved(self, written: NDArray[np.int64], threads: NDArray[np.int64]) -> NDArray[np.bool_] | None:
-        if len(written) and (written == written[0]).all() and self._have_all_observed(int(written[0]), threads):
+    def _unobserved(self, codes: NDArray[np.int64], threads: NDArray[np.int64]) -> NDArray[np.bool_] | None:
+        if len(codes) and (codes == codes[0]).all() and self._have_all_observed(codes[:1], threads):
             return None
-        at = np.flatnonzero(written)
+        at = np.flatnonzero(codes)
         if not len(at):
             return None
-        slot, phase = written[at] >> _PHASE_BITS, (written[at] & ((1 << _PHASE_BITS) - 1)) - 1
+        slot, block, ring, is_kept = self._phases(codes[at])
         g, w, lane = np.unravel_index(threads[at], self._shape)
-        age = self._count[slot, g] - phase
-        ring = phase % _KEPT
         seen = self._lanes[slot, ring, g, w] >> lane.astype(np.uint32) & np.uint32(1)
-        bad = (age < _KEPT) & (seen == 0)
+        bad = is_kept & ((seen == 0) | (g != block))
         if not bad.any():
             return None
-        at, slot, ring, g = at[bad], slot[bad], ring[bad], g[bad]
-        is_unknown = self._are_unknown(self._first[slot, ring, g], threads[at])
-        found = np.zeros(len(written), np.bool_)
+        at = at[bad]
+        is_unknown = self._are_unknown(self._first[slot[bad], ring[bad], block[bad]], threads[at])
+        found = np.zeros(len(codes), np.bool_)
         found[at[is_unknown]] = True
         return found if is_unknown.any() else None
 
-    def _have_all_observed(self, written: int, threads: NDArray[np.int64]) -> bool:
-        """Return whether all lanes of the warps of some threads observed a phase, or there is none."""
-        slot, phase = written >> _PHASE_BITS, (written & ((1 << _PHASE_BITS) - 1)) - 1
-        if not written:
+    def _have_all_observed(self, code: NDArray[np.int64], threads: NDArray[np.int64]) -> bool:
+        """Return whether all lanes of the warps of some threads observed a phase, (1,), or there is none."""
+        if not code[0]:
             return True
-        missing = (self._lanes[slot, phase % _KEPT] != _ALL_LANES) & (self._count[slot] - phase < _KEPT)[:, None]
-        return not missing.any() or not missing.reshape(-1).take(threads // LANES).any()
+        slot, block, ring, is_kept = (x[0] for x in self._phases(code))
+        if not is_kept:
+            return True
+        has_observed = np.zeros(self._shape[:2], np.bool_)
+        has_observed[block] = self._lanes[slot, ring, block] == _ALL_LANES
+        return bool(has_observed.reshape(-1).take(threads // LANES).all())
 
     def _are_unknown(self, observers: NDArray[np.uint64], threads: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Return which threads do not know any of the observations, (threads, warps) stamps."""
@@ -160,10 +178,8 @@ class ObservedPhases:
     def observed_by_nobody(self) -> Iterator[tuple[PtxInstruction, int]]:
         """Yield the copies whose phases no thread has observed: the instruction, and the first piece of each block."""
         pieces = np.flatnonzero(self._written) if self.is_used else np.zeros(0, np.int64)
-        slot, phase = self._written[pieces] >> _PHASE_BITS, (self._written[pieces] & ((1 << _PHASE_BITS) - 1)) - 1
-        block = pieces * PIECE // self._stride
-        is_recent = self._count[slot, block] - phase < _KEPT
-        at = np.flatnonzero(is_recent & ~self._lanes[slot, phase % _KEPT, block].any(axis=-1))
+        slot, block, ring, is_kept = self._phases(self._written[pieces])
+        at = np.flatnonzero(is_kept & ~self._lanes[slot, ring, block].any(axis=-1))
         _, first = np.unique(self._lines[pieces[at]] * np.int64(self._shape[0]) + block[at], return_index=True)
         for i in at[np.sort(first)].tolist():
             yield self.copy_to(int(pieces[i])), int(pieces[i])
