@@ -49,6 +49,7 @@ def test_the_command_of_the_page_shows_the_conflicts(monkeypatch, tmp_path, caps
 
 def test_the_tests_of_the_page_fail_with_the_message_that_it_shows(monkeypatch, tmp_path, pytester):
     begin(FAST, monkeypatch, pytester.path)
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     result = pytester.runpytest_inprocess("-p", "pytest_wmma_emu", "-p", "no:cacheprovider")
     result.assert_outcomes(failed=2)
     out = result.stdout.str()

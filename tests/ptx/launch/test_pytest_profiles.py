@@ -16,7 +16,9 @@ def launch(gpu, pitch):
 
 
 @pytest.fixture
-def run(pytester):
+def run(pytester, monkeypatch):
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+
     def run(tests, *options):
         pytester.makepyfile(test_k=KERNEL + tests)
         return pytester.runpytest_inprocess("-p", "pytest_wmma_emu", "-p", "no:cacheprovider", *options)
