@@ -8,7 +8,7 @@ predicate is one word of 32 bits, with bit ``i`` for lane ``i``. Every value beg
 from dataclasses import dataclass, field
 
 from wmma_emu.layouts.spec import LANES
-from wmma_emu.ptx.program.program import KernelProgram, Register
+from wmma_emu.ptx.program.program import KernelProgram, Register, Symbol
 from wmma_emu.ptx.widths import bits_of_type
 
 PLACES = 0
@@ -49,6 +49,10 @@ class WarpLayout:
     program: KernelProgram
     bytes: int = HEAD_BYTES
     constants: dict[tuple[int, int], int] = field(default_factory=dict)
+    specials: dict[tuple[str, int], int] = field(default_factory=dict)
+    """The offsets of special registers, by name and width; the machine keeps their values there."""
+    symbols: dict[tuple[Symbol, int], int] = field(default_factory=dict)
+    """The offsets of addresses of variables, by variable and width; the machine keeps the addresses there."""
     _registers: dict[int, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -66,6 +70,18 @@ class WarpLayout:
         if key not in self.constants:
             self.constants[key] = self.reserve(bytes_of(bits))
         return self.constants[key]
+
+    def special(self, name: str, bits: int) -> int:
+        """Return the offset of the value of a special register, ``bits`` wide."""
+        if (name, bits) not in self.specials:
+            self.specials[name, bits] = self.reserve(bytes_of(bits))
+        return self.specials[name, bits]
+
+    def symbol(self, symbol: Symbol, bits: int) -> int:
+        """Return the offset of the address of a variable, ``bits`` wide."""
+        if (symbol, bits) not in self.symbols:
+            self.symbols[symbol, bits] = self.reserve(bytes_of(bits))
+        return self.symbols[symbol, bits]
 
     def reserve(self, size: int) -> int:
         """Return the offset of ``size`` more bytes, which are zeros when a block begins."""
