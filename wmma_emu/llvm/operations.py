@@ -239,7 +239,6 @@ def _table(module: ir.Module, values: Any) -> ir.GlobalVariable:
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.where: where,
     np.clip: _clip,
-    np.take: take,
     np.any: lambda a, **_: True,
     np.all: lambda a, **_: False,
     np.shape: lambda a: a.shape,
