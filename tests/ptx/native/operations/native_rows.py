@@ -134,7 +134,7 @@ def native_results(case: Case, address: int, sources: Sequence[Any], mask: int =
     """
     lanes = next(x.size for x in sources if x.size > 1)
     warps, stride = lanes // 32, case.layout.bytes
-    memory = np.zeros((warps, stride), np.uint8)
+    memory = _aligned(warps, stride)
     for (value, bits), offset in case.layout.constants.items():
         _part(memory, offset, bits)[:] = -(value & 1) & 0xFFFF_FFFF if bits == 1 else value
     targets, given = _registers(case)
@@ -155,6 +155,13 @@ def native_results(case: Case, address: int, sources: Sequence[Any], mask: int =
             words = np.unpackbits(words.view(np.uint8), axis=1, bitorder="little").view(bool)
         results.append(words.reshape(-1))
     return results
+
+
+def _aligned(warps: int, stride: int) -> Any:
+    """Return the memory of warps, zeros, which begins at a multiple of 64 bytes."""
+    room = np.zeros(warps * stride + 64, np.uint8)
+    start = -room.ctypes.data % 64
+    return room[start : start + warps * stride].reshape(warps, stride)
 
 
 _ONES = {1: 0xFFFF_FFFF, 8: 0xFF, 16: 0xFFFF, 32: 0xFFFF_FFFF, 64: 0xFFFF_FFFF_FFFF_FFFF}
