@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from wmma_emu.scalar.approx_tables import TABLES, rows, squares
-from wmma_emu.scalar.traceable import looked_up
+from wmma_emu.scalar.approx_tables import TABLES, rows, squares, truncated_square
+from wmma_emu.scalar.traceable import looked_up, tabulated
 
 NAN, SIGN, INFINITY = 0x7FFF_FFFF, 0x8000_0000, 0x7F80_0000
 
@@ -100,7 +100,7 @@ def interpolate(name: str, segment: Any, position: Any) -> Any:
     c0, c1, c2 = (looked_up(x, segment) for x in _on(module, name))
     (square,) = _on(module, "")
     c1 *= position
-    c2 *= looked_up(square, position)
+    c2 *= tabulated(square, truncated_square, position)
     c0 += c1
     c0 += c2
     return c0

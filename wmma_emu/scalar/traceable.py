@@ -48,3 +48,16 @@ def looked_up(table: Any, index: Any) -> Any:
     """
     look_up = getattr(index, "taken_from", None)
     return table[index] if look_up is None else look_up(table)
+
+
+def tabulated(table: Any, function: Callable[[Any], Any], index: Any) -> Any:
+    """Return a function of integers of at most 31 bits; NumPy's arrays look up its results in a table.
+
+    Examples
+    --------
+    >>> tabulated(np.array([0, 1, 4]), np.square, np.array([2]))
+    array([4])
+    """
+    if not hasattr(index, "taken_from"):
+        return table[index]
+    return function(index.astype(np.int32)).astype(table.dtype)
