@@ -2,6 +2,7 @@
 """Rows of lane operations, compiled and run on many warps by a compiled loop, beside the NumPy function."""
 
 import ctypes
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import count
@@ -100,7 +101,7 @@ def machine(level: int = 2) -> Any:
     llvm.initialize_native_asmprinter()
     target = llvm.Target.from_default_triple()
     return target.create_target_machine(
-        cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten(), opt=level, jit=True
+        cpu=os.environ.get("CPU") or llvm.get_host_cpu_name(), features="" if os.environ.get("CPU") else llvm.get_host_cpu_features().flatten(), opt=level, jit=True
     )
 
 
