@@ -10,6 +10,17 @@ from typing import Any
 import numpy as np
 
 
+def is_traced(*arrays: Any) -> bool:
+    """Return whether one of these arrays is a symbol.
+
+    Examples
+    --------
+    >>> is_traced(np.ones(1), 1)
+    False
+    """
+    return any(hasattr(x, "multiply_add") for x in arrays)
+
+
 def fused(x: Any, y: Any, z: Any) -> Any:
     """Return ``x * y + z`` of floats, rounded once, if the arrays have such an operation; otherwise None.
 
@@ -46,8 +57,7 @@ def looked_up(table: Any, index: Any) -> Any:
     >>> looked_up(np.array([5, 6, 7]), np.array([2, 0]))
     array([7, 5])
     """
-    look_up = getattr(index, "taken_from", None)
-    return table[index] if look_up is None else look_up(table)
+    return index.taken_from(table) if is_traced(index) else table[index]
 
 
 def tabulated(table: Any, function: Callable[[Any], Any], index: Any) -> Any:
@@ -58,6 +68,6 @@ def tabulated(table: Any, function: Callable[[Any], Any], index: Any) -> Any:
     >>> tabulated(np.array([0, 1, 4]), np.square, np.array([2]))
     array([4])
     """
-    if not hasattr(index, "taken_from"):
+    if not is_traced(index):
         return table[index]
     return function(index.astype(np.int32)).astype(table.dtype)

@@ -14,8 +14,8 @@ from wmma_emu.llvm.values import NotTraceableError, Symbol, symbol_of
 from wmma_emu.ptx.native.rows import FUNCTION, LONG, WORD, NotNativeError
 from wmma_emu.ptx.widths import dtype_of_bits
 
-GROUP = 8
-"""The lanes of a pass of the loop: as many as a vector register has elements of 64 bits."""
+GROUP = 16
+"""The lanes of a pass of the loop: as many words of 32 bits as the widest vector registers have."""
 
 _BYTE = ir.IntType(8)
 
