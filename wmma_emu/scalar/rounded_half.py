@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.scalar.exact_sums import to_odd
-from wmma_emu.scalar.traceable import replaced
+from wmma_emu.scalar.traceable import corrected
 
 Bits = NDArray[np.uint16]
 
@@ -139,13 +139,16 @@ def fma(a: Bits, b: Bits, c: Bits, half: Half, ftz: bool = False) -> Bits:
         result = half.round_single(single)
         # Double rounding changes a sum only if the first rounding produces a tie of the second.
         if hard.any():
-            result = replaced(result, hard, partial(_fma_on_doubles, half=half, ftz=ftz), a, b, c)
+            result = corrected(result, hard, partial(_fma_to_odd, half=half, ftz=ftz), a, b, c)
         return result
 
 
-def _fma_on_doubles(a: Bits, b: Bits, c: Bits, half: Half, ftz: bool) -> Bits:
-    x, y, z = half.double(a), half.double(b), half.double(c)
-    return half.round_double(x * y + z if half.name == "f16" else to_odd(x * y, z), ftz)
+def _fma_to_odd(a: Bits, b: Bits, c: Bits, half: Half, ftz: bool) -> Bits:
+    if half.name == "bf16":
+        return half.round_double(to_odd(half.double(a) * half.double(b), half.double(c)))
+    exact = to_odd(half.single(a) * half.single(b), half.single(c))
+    bits = half.round_single(exact)
+    return np.where(np.abs(exact) < np.float32(_FLUSHED_BELOW), bits & np.uint16(0x8000), bits) if ftz else bits
 
 
 def _single_to_odd(number: NDArray[np.float64]) -> NDArray[np.float32]:
