@@ -8,7 +8,18 @@ predicate is one word of 32 bits, with bit ``i`` for lane ``i``. Every value beg
 from dataclasses import dataclass, field
 
 from wmma_emu.layouts.spec import LANES
-from wmma_emu.ptx.program.program import KernelProgram, Register
+from wmma_emu.ptx.constants import constant
+from wmma_emu.ptx.native.rows import NotNativeError
+from wmma_emu.ptx.program.program import (
+    Immediate,
+    KernelProgram,
+    Operand,
+    Predicate,
+    Register,
+    SpecialRegister,
+    Symbol,
+)
+from wmma_emu.ptx.program.special import CLOCKS
 from wmma_emu.ptx.widths import bits_of_type
 
 PLACES = 0
@@ -36,6 +47,11 @@ ALIGNMENT = 64
 class WarpLayout:
     """The offsets of the registers and constants of a program in the memory of a warp.
 
+    ``constants``, ``specials`` and ``symbols`` are the offsets of the values that the machine writes before a launch or
+    a block begins: by the value and its width, by the name of the special register and the width, and by the variable,
+    the number that is added to its address, and the width. ``zeroed`` are the offset and the size of the bytes that are
+    zeros when a block begins; registers are not.
+
     Examples
     --------
     >>> program = KernelProgram(
@@ -49,12 +65,15 @@ class WarpLayout:
     program: KernelProgram
     bytes: int = HEAD_BYTES
     constants: dict[tuple[int, int], int] = field(default_factory=dict)
+    specials: dict[tuple[str, int], int] = field(default_factory=dict)
+    symbols: dict[tuple[Symbol, int, int], int] = field(default_factory=dict)
+    zeroed: list[tuple[int, int]] = field(default_factory=list)
     _registers: dict[int, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for register in self.program.registers:
-            self._registers[register.index] = self.reserve(bytes_of(bits_of_type(register.type)))
-        self._registers[len(self.program.registers)] = self.reserve(bytes_of(1))  # the carry flag
+            self._registers[register.index] = self._place(bytes_of(bits_of_type(register.type)))
+        self._registers[len(self.program.registers)] = self._place(bytes_of(1))  # the carry flag
 
     def offset_of(self, register: Register) -> int:
         """Return the offset of a register; the carry flag is the register after all others."""
@@ -64,11 +83,57 @@ class WarpLayout:
         """Return the offset of a value that all lanes have, ``bits`` wide (1 for a predicate)."""
         key = value & (1 << bits) - 1, bits
         if key not in self.constants:
-            self.constants[key] = self.reserve(bytes_of(bits))
+            self.constants[key] = self._place(bytes_of(bits))
         return self.constants[key]
+
+    def special(self, register: SpecialRegister, bits: int) -> int:
+        """Return the offset of a special register, ``bits`` wide (1 for a predicate); the machine fills it.
+
+        Raises
+        ------
+        NotNativeError
+            If its value changes while the kernel runs.
+        """
+        if register.name in CLOCKS:
+            raise NotNativeError(f"%{register.name} advances while the kernel runs")
+        key = register.name, bits
+        if key not in self.specials:
+            self.specials[key] = self._place(bytes_of(bits))
+        return self.specials[key]
+
+    def symbol(self, symbol: Symbol, addend: int, bits: int) -> int:
+        """Return the offset of a variable's address in its own space plus ``addend``; the machine fills it."""
+        key = symbol, addend, bits
+        if key not in self.symbols:
+            self.symbols[key] = self._place(bytes_of(bits))
+        return self.symbols[key]
+
+    def source(self, operand: Operand, type_name: str) -> int:
+        """Return the offset of a source operand, read as a value of a PTX type.
+
+        A register is read in place: its own width may differ from the type's, which only ``cvt`` accepts. The
+        complement of a predicate has no place; the function has to negate it.
+        """
+        bits = bits_of_type(type_name)
+        match operand:
+            case Register():
+                return self.offset_of(operand)
+            case Predicate():
+                return self.offset_of(operand.register)
+            case Immediate():
+                return self.constant(int(constant(operand, type_name).flat[0]), bits)
+            case SpecialRegister():
+                return self.special(operand, bits)
+            case Symbol():
+                return self.symbol(operand, 0, bits)
+        raise NotNativeError(f"{operand} is not a source operand of type .{type_name}")
 
     def reserve(self, size: int) -> int:
         """Return the offset of ``size`` more bytes, which are zeros when a block begins."""
+        self.zeroed.append((self.bytes, size))
+        return self._place(size)
+
+    def _place(self, size: int) -> int:
         offset = self.bytes
         self.bytes += -(-size // ALIGNMENT) * ALIGNMENT
         return offset
