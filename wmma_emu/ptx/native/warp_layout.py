@@ -34,8 +34,26 @@ WARP_NUMBER = 132
 BLOCK_INDEX = 136
 """The offset of the linear index of the warp's block in the grid (64 bits)."""
 
+LIVE = 144
+"""The offset of the mask of the lanes that have not exited."""
+
+AWAITED = 148
+"""The offset of the mask of the lanes for which others have waited at a barrier."""
+
+STEPS = 152
+"""The offset of the number of instructions that the warp has stepped in its block (64 bits)."""
+
+WARPGROUP = 160
+"""The offset of a sum that tells which instructions of warpgroups the warp has executed (64 bits)."""
+
 HEAD_BYTES = 512
 """The size of the head; the bytes from 192 are free for the state of the memory operations of a warp."""
+
+AT_WARP = 0x4000_0000
+"""This bit is set in the place of a lane that waits for lanes of its warp."""
+
+AT_BARRIER = 0x8000_0000
+"""This bit is set in the place of a lane that waits at a barrier of the block."""
 
 EXITED = 0xFFFF_FFFF
 """The place of a lane that has exited, or that does not exist."""
