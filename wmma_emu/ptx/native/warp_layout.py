@@ -66,9 +66,9 @@ class WarpLayout:
     """The offsets of the registers and constants of a program in the memory of a warp.
 
     ``constants``, ``specials`` and ``symbols`` are the offsets of the values that the machine writes before a launch or
-    a block begins: by the value and its width, by the name of the special register and the width, and by the variable,
-    the number that is added to its address, and the width. ``zeroed`` are the offset and the size of the bytes that are
-    zeros when a block begins; registers are not.
+    a block begins: by the value and its width, by the name of the special register and the width, and by the variable
+    and the width. ``zeroed`` are the offset and the size of the bytes that are zeros when a block begins; registers are
+    not.
 
     Examples
     --------
@@ -84,7 +84,7 @@ class WarpLayout:
     bytes: int = HEAD_BYTES
     constants: dict[tuple[int, int], int] = field(default_factory=dict)
     specials: dict[tuple[str, int], int] = field(default_factory=dict)
-    symbols: dict[tuple[Symbol, int, int], int] = field(default_factory=dict)
+    symbols: dict[tuple[Symbol, int], int] = field(default_factory=dict)
     zeroed: list[tuple[int, int]] = field(default_factory=list)
     _registers: dict[int, int] = field(default_factory=dict)
 
@@ -104,7 +104,7 @@ class WarpLayout:
             self.constants[key] = self._place(bytes_of(bits))
         return self.constants[key]
 
-    def special(self, register: SpecialRegister, bits: int) -> int:
+    def special(self, name: str, bits: int) -> int:
         """Return the offset of a special register, ``bits`` wide (1 for a predicate); the machine fills it.
 
         Raises
@@ -112,16 +112,16 @@ class WarpLayout:
         NotNativeError
             If its value changes while the kernel runs.
         """
-        if register.name in CLOCKS:
-            raise NotNativeError(f"%{register.name} advances while the kernel runs")
-        key = register.name, bits
+        if name in CLOCKS:
+            raise NotNativeError(f"%{name} advances while the kernel runs")
+        key = name, bits
         if key not in self.specials:
             self.specials[key] = self._place(bytes_of(bits))
         return self.specials[key]
 
-    def symbol(self, symbol: Symbol, addend: int, bits: int) -> int:
-        """Return the offset of a variable's address in its own space plus ``addend``; the machine fills it."""
-        key = symbol, addend, bits
+    def symbol(self, symbol: Symbol, bits: int) -> int:
+        """Return the offset of a variable's address in its own space; the machine fills it."""
+        key = symbol, bits
         if key not in self.symbols:
             self.symbols[key] = self._place(bytes_of(bits))
         return self.symbols[key]
@@ -141,9 +141,9 @@ class WarpLayout:
             case Immediate():
                 return self.constant(int(constant(operand, type_name).flat[0]), bits)
             case SpecialRegister():
-                return self.special(operand, bits)
+                return self.special(operand.name, bits)
             case Symbol():
-                return self.symbol(operand, 0, bits)
+                return self.symbol(operand, bits)
         raise NotNativeError(f"{operand} is not a source operand of type .{type_name}")
 
     def reserve(self, size: int) -> int:
