@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: MIT
+"""Rows of lane operations, compiled and run on many warps by a compiled loop, beside the NumPy function."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import count
+from typing import Any, NamedTuple
+
+import llvmlite.binding as llvm
+import numpy as np
+from llvmlite import ir
+
+from tools.ptx_scalar_cases import _case
+from wmma_emu.ptx.native.operations import row_of
+from wmma_emu.ptx.native.rows import FUNCTION, LONG, POINTER, WORD, Row
+from wmma_emu.ptx.native.warp_layout import WarpLayout
+from wmma_emu.ptx.program.program import (
+    Immediate,
+    KernelProgram,
+    Operand,
+    PairOperand,
+    Predicate,
+    PtxInstruction,
+    Register,
+    VectorOperand,
+)
+from wmma_emu.ptx.steps.lane_operations import CompileContext, LaneOperation
+from wmma_emu.ptx.steps.operation_entries import OperationEntry
+from wmma_emu.ptx.steps.values import VALUE_STEPS
+from wmma_emu.ptx.widths import bits_of_type, dtype_of_bits
+
+
+class Case(NamedTuple):
+    """An instruction on registers of its own, with its operation, its row, and the layout of its warp."""
+
+    name: str
+    instruction: PtxInstruction
+    operation: LaneOperation
+    row: Row
+    layout: WarpLayout
+
+
+def instruction_of(entry: OperationEntry, constants: dict[int, int] | None = None) -> PtxInstruction:
+    """Return an instruction of an entry, whose operands are registers of the types' widths."""
+    return _case(entry, constants or {}, "").instruction
+
+
+def case_of(instruction: PtxInstruction, name: str = "") -> Case:
+    """Give each register of an instruction a number of its own, and make the row."""
+    registers: list[Register] = []
+
+    def numbered(operand: Operand | None) -> Any:
+        match operand:
+            case Register():
+                registers.append(replace(operand, index=len(registers)))
+                return registers[-1]
+            case Predicate():
+                return replace(operand, register=numbered(operand.register))
+            case VectorOperand():
+                return VectorOperand(tuple(numbered(x) for x in operand.elements))
+            case PairOperand():
+                return PairOperand(numbered(operand.first), numbered(operand.second))
+        return operand
+
+    instruction = replace(instruction, operands=tuple(numbered(x) for x in instruction.operands))
+    program = KernelProgram("k", (), 0, tuple(registers), (), (), 0, None, 0, None, None, ())
+    layout = WarpLayout(program)
+    row = row_of(instruction, layout, CompileContext(program, "sm_90", "auto"))
+    operation = VALUE_STEPS[instruction.mnemonic](instruction)
+    return Case(name or instruction.opcode, instruction, operation, row, layout)
+
+
+_LOOP = ir.FunctionType(ir.VoidType(), (POINTER, POINTER, LONG, LONG, POINTER, WORD))
+
+
+def _loop(module: ir.Module, row: Row, name: str) -> None:
+    """Define a function that runs a row on warps: (context, first warp, bytes of a warp, warps, record, mask)."""
+    function = ir.Function(module, _LOOP, name)
+    context, warp, stride, warps, record, mask = function.args
+    entry, loop, end = (function.append_basic_block(x) for x in ("entry", "loop", "end"))
+    ir.IRBuilder(entry).branch(loop)
+    builder = ir.IRBuilder(loop)
+    i = builder.phi(LONG)
+    here = builder.gep(warp, [builder.mul(i, stride)], source_etype=ir.IntType(8))
+    builder.call(row.define(module), [context, here, record, mask])
+    following = builder.add(i, LONG(1))
+    i.add_incoming(LONG(0), entry)
+    i.add_incoming(following, loop)
+    builder.cbranch(builder.icmp_unsigned("<", following, warps), loop, end)
+    ir.IRBuilder(end).ret_void()
+
+
+def machine(level: int = 2) -> Any:
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    target = llvm.Target.from_default_triple()
+    return target.create_target_machine(
+        cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten(), opt=level, jit=True
+    )
+
+
+def compiled(cases: Sequence[Case], level: int = 2, passes: int = 1) -> tuple[Any, list[int]]:
+    """Compile the loops of cases in one module; return the engine, which has to be kept, and the addresses."""
+    host = machine(level)
+    module = ir.Module()
+    module.triple, module.data_layout = host.triple, str(host.target_data)
+    done: dict[str, str] = {}
+    for case in cases:
+        if case.row.name not in done:
+            done[case.row.name] = f"loop{len(done)}"
+            _loop(module, case.row, done[case.row.name])
+    parsed = llvm.parse_assembly(str(module))
+    options = llvm.create_pipeline_tuning_options(speed_level=passes)
+    if passes:
+        builder = llvm.create_pass_builder(host, options)
+        builder.getModulePassManager().run(parsed, builder)
+    engine = llvm.create_mcjit_compiler(parsed, host)
+    engine.finalize_object()
+    return engine, [engine.get_function_address(done[x.row.name]) for x in cases]
