@@ -154,19 +154,17 @@ def _rounded(product: DotProduct, total: Any, exponent: Any, *, subnormal: bool)
 
 
 def _call_slow_step(column: Column, number: int, c: Symbol) -> Symbol:
-    name = f"step{number}"
-    module = column.builder.module
-    function = module.globals[name] if name in module.globals else _slow_step(module, column, number, c.value.type)
+    function = _slow_step(column, number, f"{column.name} step {number}", c.value.type)
     value = column.builder.call(function, [*column.pointers, c.value])
     return Symbol(column.builder, value, np.float32, c.shape)
 
 
-def _slow_step(module: ir.Module, column: Column, number: int, kind: ir.Type) -> ir.Function:
+def _slow_step(column: Column, number: int, name: str, kind: ir.Type) -> ir.Function:
     """Define the slow step: align the terms, truncate, add, round once, all in float64."""
     tile: Tile = column.tile
     product, model = tile.product, tile.product.model
     pointers = [POINTER] * len(column.pointers)
-    function = ir.Function(module, ir.FunctionType(kind, [*pointers, kind]), f"step{number}")
+    function = ir.Function(column.builder.module, ir.FunctionType(kind, [*pointers, kind]), name)
     function.linkage = "internal"
     function.attributes.add("noinline")
     builder = ir.IRBuilder(function.append_basic_block("entry"))

@@ -51,10 +51,13 @@ def reason_against(product: DotProduct) -> str | None:
     return None
 
 
-def define_product(module: ir.Module, tile: Tile) -> ir.Function:
-    """Add ``void product(ptr a, ptr b, ptr c[, ptr chosen])`` to a module: all columns of a tile."""
+def define_product(module: ir.Module, tile: Tile, name: str) -> ir.Function:
+    """Add a function ``void (ptr a, ptr b, ptr c[, ptr chosen])`` to a module: all columns of a tile.
+
+    The names of this function, and of those that it calls, begin with a name that nothing else in the module has.
+    """
     pointers = [POINTER] * (4 if tile.is_sparse else 3)
-    function = ir.Function(module, ir.FunctionType(ir.VoidType(), pointers), "product")
+    function = ir.Function(module, ir.FunctionType(ir.VoidType(), pointers), f"{name} product")
     function.linkage = "internal"
     for argument in function.args:
         argument.add_attribute("noalias")
@@ -62,7 +65,7 @@ def define_product(module: ir.Module, tile: Tile) -> ir.Function:
     a, b, c, *chosen = function.args
     size = tile.word_dtype.itemsize * tile.rows
     with loop(builder, len(tile.columns)) as index:
-        column = Column.at(tile, builder, a, b, chosen[0] if chosen else None, index)
+        column = Column.at(tile, builder, a, b, chosen[0] if chosen else None, index, name)
         place = address(builder, c, index, size)
         words = load(builder, place, tile.word_dtype, tile.rows, size)
         product = tile.product

@@ -92,22 +92,28 @@ class Tile:
 
 
 class Column:
-    """The operands of one column of D: a block of A, and a column of B."""
+    """The operands of one column of D: a block of A, and a column of B.
 
-    def __init__(self, tile: Tile, builder: ir.IRBuilder, a: ir.Value, b: ir.Value, chosen: ir.Value | None) -> None:
-        self.tile, self.builder = tile, builder
+    ``name`` is the beginning of the names of functions that are defined for the product.
+    """
+
+    def __init__(
+        self, tile: Tile, builder: ir.IRBuilder, a: ir.Value, b: ir.Value, chosen: ir.Value | None, name: str
+    ) -> None:
+        self.tile, self.builder, self.name = tile, builder, name
         self._a, self._b, self._chosen = a, b, chosen
 
     @classmethod
     def at(
-        cls, tile: Tile, builder: ir.IRBuilder, a: ir.Value, b: ir.Value, chosen: ir.Value | None, index: ir.Value
+        cls, tile: Tile, builder: ir.IRBuilder, a: ir.Value, b: ir.Value, chosen: ir.Value | None, index: ir.Value,
+        name: str,
     ) -> "Column":
         """Return the operands of the column with a number."""
         size = tile.value_dtype.itemsize
         block = entry(builder, [x * tile.terms * tile.rows for x in tile.blocks], index)
         column = address(builder, b, entry(builder, tile.columns, index), size)
         rows = None if chosen is None else address(builder, chosen, block, 4)
-        return cls(tile, builder, address(builder, a, block, size), column, rows)
+        return cls(tile, builder, address(builder, a, block, size), column, rows, name)
 
     @property
     def pointers(self) -> list[ir.Value]:
@@ -117,7 +123,7 @@ class Column:
     def with_pointers(self, builder: ir.IRBuilder, pointers: Sequence[ir.Value]) -> "Column":
         """Return the same operands in another function, which has the pointers as arguments."""
         a, b, *chosen = pointers
-        return Column(self.tile, builder, a, b, chosen[0] if chosen else None)
+        return Column(self.tile, builder, a, b, chosen[0] if chosen else None, self.name)
 
     def a(self, k: "int | ir.Value") -> Number:
         """Return the elements of A of all rows."""

@@ -25,7 +25,7 @@ def write_chosen(
     for chunk in range(found.lane.shape[1]):
         lane, shift = found.lane[: tile.rows, chunk], 4 * found.nibble[: tile.rows, chunk]
         nibble: Any = words.picked(lane) >> shift.astype(np.uint32) & np.uint32(15)  # type: ignore[operator]
-        wrong = (np.uint32(legal) >> nibble & np.uint32(1)) == 0
+        wrong = (np.right_shift(np.uint32(legal), nibble) & np.uint32(1)) == 0
         illegal = wrong if illegal is None else illegal | wrong
         for kept in range(places.kept):
             depth = _depths(tile.depth, places.nibbles, kept, chunk * places.chunk)

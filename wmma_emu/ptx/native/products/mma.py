@@ -89,7 +89,7 @@ class WarpProduct(NamedTuple):
     def define(self, module: ir.Module) -> ir.Function:
         """Add the function of the row to a module: A, B and C to memory, the product, D to the registers."""
         tile, bits = self.tile, [x.register_bits for x in self.layouts]
-        product = define_product(module, tile)
+        product = define_product(module, tile, self.name)
         function = ir.Function(module, FUNCTION, self.name)
         builder = ir.IRBuilder(function.append_basic_block("entry"))
         context, warp, record, mask = function.args

@@ -9,11 +9,10 @@ from llvmlite import ir
 from wmma_emu.arithmetic.native.code import LONG, address, load, store
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.llvm.values import Symbol
-from wmma_emu.ptx.constants import constant
 from wmma_emu.ptx.native.context import Flag, Word
 from wmma_emu.ptx.native.rows import WORD, NotNativeError
 from wmma_emu.ptx.native.warp_layout import ALIGNMENT, WarpLayout, bytes_of
-from wmma_emu.ptx.program.program import Immediate, Operand, Register
+from wmma_emu.ptx.program.program import Operand, Register
 from wmma_emu.ptx.widths import bits_of_type
 
 _FULL = (1 << LANES) - 1
@@ -25,13 +24,9 @@ def offsets_of_sources(layout: WarpLayout, operands: Sequence[Operand | None], b
 
 
 def _offset_of(layout: WarpLayout, operand: Operand | None, bits: int) -> int:
-    if isinstance(operand, Immediate):
-        return layout.constant(constant(operand, f"b{bits}").item(), bits)
-    if not isinstance(operand, Register):
-        raise NotNativeError("an operand of a matrix instruction is neither a register nor a number")
-    if bits_of_type(operand.type) != bits:
-        raise NotNativeError(f"a matrix instruction reads {bits} bits of a register of .{operand.type}")
-    return layout.offset_of(operand)
+    if operand is None or isinstance(operand, Register) and bits_of_type(operand.type) != bits:
+        raise NotNativeError(f"an operand of a matrix instruction is not a value of {bits} bits")
+    return layout.source(operand, f"b{bits}")
 
 
 def offsets_of_targets(layout: WarpLayout, registers: Sequence[Register | None], bits: int) -> list[int]:
