@@ -43,6 +43,19 @@ def store(value: Symbol, pointer: ir.Value, align: int = 0) -> None:
     value.builder.store(value.value, pointer, align=align or value.dtype.itemsize)
 
 
+def gathered(pointer: ir.Value, indices: Symbol, dtype: Any) -> Symbol:
+    """Load the elements of 32 or 64 bits with some indices after a pointer."""
+    builder, count = indices.builder, indices.size
+    place = builder.gep(pointer, [indices.value], source_etype=ir_types.element(dtype))
+    place.type = ir.VectorType(POINTER, count)
+    whole, every = ir_types.vector(dtype, count), ir.VectorType(ir.IntType(1), count)
+    signature = ir.FunctionType(whole, [place.type, every, whole])
+    name = f"llvm.masked.gather.v{count}{np.dtype(dtype).kind.replace('u', 'i')}{8 * np.dtype(dtype).itemsize}.v{count}p0"
+    gather = ir_types.declared(builder.module, name, signature)
+    found = builder.call(gather, [place, ir.Constant(every, [1] * count), ir.Constant(whole, ir.Undefined)])
+    return Symbol(builder, found, dtype, (count,))
+
+
 @contextmanager
 def loop(builder: ir.IRBuilder, count: "int | ir.Value") -> Iterator[ir.Value]:
     """Write a loop; the body gets its index, from 0 to a count of at least 1."""

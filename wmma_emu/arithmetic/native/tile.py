@@ -9,7 +9,7 @@ import numpy as np
 from llvmlite import ir
 
 from wmma_emu.arithmetic.model import DotProduct
-from wmma_emu.arithmetic.native.code import LONG, address, entry, load, store
+from wmma_emu.arithmetic.native.code import LONG, address, entry, gathered, load, store
 from wmma_emu.arithmetic.native.operands import Number, exponent_of, value_of
 from wmma_emu.llvm.values import Symbol
 
@@ -140,8 +140,8 @@ class Column:
         exponents = address(self.builder, self._b, self.tile.size_of_b, 4)
         if self._chosen is not None:
             where = self._read(self._chosen, self._row(k), np.int32, self.tile.rows)
-            found = self._gathered(self._b, where, dtype)
-            return Number(found, self._gathered(exponents, where, np.int32) if self.tile.has_exponents else None)
+            found = gathered(self._b, where, dtype)
+            return Number(found, gathered(exponents, where, np.int32) if self.tile.has_exponents else None)
         depth = self.tile.depth
         place = depth[k] if isinstance(k, int) else entry(self.builder, depth, k)
         value = self._read(self._b, place, dtype)
@@ -154,16 +154,3 @@ class Column:
     def _read(self, pointer: ir.Value, place: "int | ir.Value", dtype: object, count: int = 0) -> Symbol:
         size = np.dtype(dtype).itemsize  # type: ignore[call-overload]
         return load(self.builder, address(self.builder, pointer, place, size), dtype, count, size * max(count, 1))
-
-    def _gathered(self, pointer: ir.Value, where: Symbol, dtype: object) -> Symbol:
-        """Load the element for each row."""
-        size = np.dtype(dtype).itemsize  # type: ignore[call-overload]
-        rows = [
-            load(self.builder, address(self.builder, pointer, where[i].astype(np.int64).value, size), dtype)
-            for i in range(self.tile.rows)
-        ]
-        vector = rows[0].broadcast_to((len(rows),))
-        for i, one in enumerate(rows[1:], 1):
-            value = self.builder.insert_element(vector.value, one.value, ir.Constant(ir.IntType(32), i))
-            vector = Symbol(self.builder, value, vector.dtype, vector.shape)
-        return vector
