@@ -17,6 +17,7 @@ from wmma_emu.ptx.native.context_code import (
 from wmma_emu.ptx.native.control_words import BarrierField, MachineWord
 from wmma_emu.ptx.native.driver import BLOCKED, define_run_warp
 from wmma_emu.ptx.native.leave_code import BARRIERS, define_leave
+from wmma_emu.ptx.native.memory.time import begin_block
 from wmma_emu.ptx.native.warp_layout import (
     AWAITED,
     BLOCK_INDEX,
@@ -44,7 +45,7 @@ def define_driver(module: ir.Module) -> None:
     define_synchronise(module)
     define_leave(module)
     define_run_warp(module)
-    _define_begin_block(module)
+    _define_begin_one(module)
     _define_run_block(module)
     _define_end_block(module)
     code = Code(module, RUN_BLOCKS, WORD, [POINTER])
@@ -56,7 +57,7 @@ def define_driver(module: ir.Module) -> None:
             left = code.is_below(number, context_word(code, context, MachineWord.LAST_BLOCK))
             with code.when(code.build.not_(left)):
                 code.give(DONE)
-            code.call("begin_block", ir.VoidType(), context, number)
+            code.call("begin_one", ir.VoidType(), context, number)
         with code.when(code.is_nonzero(code.call("run_block", WORD, context))):
             code.give(UNFINISHED)
         code.call("end_block", ir.VoidType(), context)
@@ -69,8 +70,8 @@ def _warp(code: Code, context: Value, number: Value) -> Value:
     return code.at(memory, code.build.mul(number, context_word(code, context, Word.WARP_BYTES)))
 
 
-def _define_begin_block(module: ir.Module) -> None:
-    code = Code(module, "begin_block", ir.VoidType(), [POINTER, LONG], linkage="internal")
+def _define_begin_one(module: ir.Module) -> None:
+    code = Code(module, "begin_one", ir.VoidType(), [POINTER, LONG], linkage="internal")
     context, index = code.arguments
     _name_block(code, context, index)
     threads = context_word(code, context, MachineWord.THREADS)
@@ -79,6 +80,7 @@ def _define_begin_block(module: ir.Module) -> None:
         MachineWord.ROUND_STEPS: 0, MachineWord.IDLE_ROUNDS: 0, MachineWord.HAS_MOVED: 0, Word.YIELD: 0, Word.EPOCH: 1,
     }.items():  # fmt: skip
         set_context_word(code, context, word, value)
+    code.build.call(begin_block.define(module), [context])
     states = code.pointer(context_word(code, context, MachineWord.BARRIERS))
     _clear(code, states, code.value(8 * BARRIERS * BarrierField.COUNT_OF_WORDS, LONG))
     with code.repeat(context_word(code, context, Word.WARPS)) as number:

@@ -23,6 +23,7 @@ from wmma_emu.ptx.native.context_code import (
     without,
 )
 from wmma_emu.ptx.native.control_words import BarrierField, Field, Kind, MachineWord
+from wmma_emu.ptx.native.memory.time import pass_barrier
 from wmma_emu.ptx.native.warp_layout import AT_BARRIER, AT_WARP, EXITED, LIVE, PLACES
 
 BARRIERS = 16
@@ -41,7 +42,7 @@ def define_leave(module: ir.Module) -> None:
     with code.when(code.is_equal(kind, Kind.CALL)):
         slot = field(code, block, Field.SLOT)
         returns = code.build.select(
-            bits_of(code, taken), code.splat(short_field(code, block, Field.NEXT), 32),
+            bits_of(code, taken), code.splat(short_field(code, block, Field.SOURCE), 32),
             code.load(warp, slot, LANES_OF_WORDS, align=64),
         )  # fmt: skip
         code.store(warp, slot, returns, LANES_OF_WORDS, align=64)
@@ -175,6 +176,7 @@ def _define_complete(module: ir.Module) -> None:
     add_to_word(code, context, MachineWord.BUSY_BARRIERS, -1)
     with code.when(is_all):
         add_to_word(code, context, Word.EPOCH, 1)
+        code.build.call(pass_barrier.define(module), [context])
     memory = code.pointer(context_word(code, context, Word.WARP_MEMORY))
     with code.repeat(context_word(code, context, Word.WARPS)) as i:
         warp = code.at(memory, code.build.mul(i, context_word(code, context, Word.WARP_BYTES)))

@@ -20,7 +20,8 @@ from wmma_emu.ptx.native.context_code import (
     without,
 )
 from wmma_emu.ptx.native.control_words import Field, MachineWord, Sync
-from wmma_emu.ptx.native.warp_layout import AT_WARP, AWAITED, LIVE
+from wmma_emu.ptx.native.memory.time import meet_lanes
+from wmma_emu.ptx.native.warp_layout import AT_WARP, AWAITED, LIVE, WARP_NUMBER
 
 
 def define_synchronise(module: ir.Module) -> None:
@@ -52,6 +53,9 @@ def define_synchronise(module: ir.Module) -> None:
         send(code, warp, taken, code.build.or_(place, code.value(AT_WARP, WORD)))
         code.give(0)
     _check(code, context, warp, kind, live)
+    met = code.build.and_(code.is_equal(kind, Sync.BARRIER), code.is_equal(taken, live))
+    with code.when(met):
+        code.build.call(meet_lanes.define(module), [context, code.load(warp, WARP_NUMBER, WORD)])
     code.give(taken)
 
 
