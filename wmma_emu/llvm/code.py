@@ -90,12 +90,13 @@ class Code:
         return self.build.zext(value, LONG)
 
     def is_equal(self, a: Value, b: Value) -> Value:
-        """Compare two integers, or the elements of vectors."""
+        """Return whether two integers are equal, or the elements of two vectors."""
         return self.build.icmp_unsigned("==", a, self.value(b, a.type))
 
     def is_below(self, a: Value, b: Value) -> Value:
-        """Compare two integers, or the elements of vectors, without signs."""
-        return self.build.icmp_unsigned("<", a, self.value(b, a.type))
+        """Return whether an integer is less than another one, or each element of a vector, without signs."""
+        type_ = b.type if isinstance(a, int) else a.type
+        return self.build.icmp_unsigned("<", self.value(a, type_), self.value(b, type_))
 
     def is_nonzero(self, a: Value) -> Value:
         """Return whether an integer, or each element of a vector, is not zero."""

@@ -114,7 +114,10 @@ class Compilers:
     def __exit__(self, *error: object) -> None:
         for process in self._processes:
             process.kill()
-            process.communicate()
+            process.wait()
+            for pipe in (process.stdin, process.stdout):
+                with suppress(OSError):
+                    _pipe(pipe).close()
 
     def submit(self, text: str) -> None:
         """Compile a module in one of the processes, or later in this process."""

@@ -63,3 +63,10 @@ def call(builder: ir.IRBuilder, name: str, *arguments: ir.Value) -> ir.Value:
 def declared(module: ir.Module, name: str, signature: ir.FunctionType) -> ir.Function:
     """Return the function with a name, which is declared if the module does not have it."""
     return module.globals[name] if name in module.globals else ir.Function(module, signature, name)
+
+
+def freeze(builder: ir.IRBuilder, value: ir.Value) -> ir.Value:
+    """Return a value as an instruction of its own, which LLVM does not merge with the load that it comes from."""
+    instruction = ir.Instruction(builder.block, value.type, "freeze", [value])
+    builder._insert(instruction)  # llvmlite has no method for it
+    return instruction

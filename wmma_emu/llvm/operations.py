@@ -118,7 +118,14 @@ def _divide(builder: ir.IRBuilder, dtype: Any, a: ir.Value, b: ir.Value) -> ir.V
     # The processor traps at a division by zero, whose quotient is zero in NumPy.
     none, one = (constant(builder, x, dtype, _flat_shape(a)).value for x in (0, 1))
     zero = builder.icmp_unsigned("==", b, none)
-    return builder.select(zero, none, builder.udiv(a, builder.select(zero, one, b)))
+    divisor = builder.select(zero, one, b)
+    if dtype.itemsize == 8:
+        return builder.select(zero, none, builder.udiv(a, divisor))
+    # Processors have no vector division of integers. A quotient of float64 is below the next integer by at least
+    # 2**-32, so that rounding does not reach it.
+    wide = ir_types.of_shape(np.float64, _flat_shape(a))
+    quotient = builder.fdiv(builder.uitofp(a, wide), builder.uitofp(divisor, wide))
+    return builder.select(zero, none, builder.fptoui(quotient, a.type))
 
 
 def _intrinsic(name: str, kinds: str) -> _Emit:
@@ -239,7 +246,6 @@ def _table(module: ir.Module, values: Any) -> ir.GlobalVariable:
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.where: where,
     np.clip: _clip,
-    np.take: take,
     np.any: lambda a, **_: True,
     np.all: lambda a, **_: False,
     np.shape: lambda a: a.shape,

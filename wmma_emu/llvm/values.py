@@ -131,6 +131,20 @@ class Symbol(NDArrayOperatorsMixin):
         """Reverse the bytes of each element."""
         return self._with(ir_types.call(self.builder, "llvm.bswap", self.value))
 
+    @staticmethod
+    def multiply_add(x: Any, y: Any, z: Any) -> Symbol:
+        """Return ``x * y + z``, rounded once, of symbols or arrays of one float dtype."""
+        both = (x, y, z)
+        builder, shape, dtype = builder_of(both), shape_of(both), np.result_type(*(i.dtype for i in both))
+        values = [symbol_of(builder, i, dtype, shape).value for i in both]
+        return Symbol(builder, ir_types.call(builder, "llvm.fma", *values), dtype, shape)
+
+    def taken_from(self, table: np.ndarray[Any, Any]) -> Symbol:
+        """Return the elements of a known table at these indices, which have to be in its range."""
+        from wmma_emu.llvm.operations import take
+
+        return take(table, self)
+
     def copy(self) -> Symbol:
         """Return a symbol that in-place operations on this one do not change."""
         return self._with(self.value)

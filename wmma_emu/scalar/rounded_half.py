@@ -6,10 +6,13 @@ bits are twice 11 plus two), and float64 rounds x * y + z only if it is next to 
 with the range of f32, intermediate sums are rounded to odd if that matters.
 """
 
+from functools import partial
+
 import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.scalar.exact_sums import to_odd
+from wmma_emu.scalar.traceable import replaced
 
 Bits = NDArray[np.uint16]
 
@@ -136,10 +139,13 @@ def fma(a: Bits, b: Bits, c: Bits, half: Half, ftz: bool = False) -> Bits:
         result = half.round_single(single)
         # Double rounding changes a sum only if the first rounding produces a tie of the second.
         if hard.any():
-            x, y, z = (half.double(np.broadcast_to(word, hard.shape)[hard]) for word in (a, b, c))
-            exact = x * y + z if half.name == "f16" else to_odd(x * y, z)
-            result[hard] = half.round_double(exact, ftz)
+            result = replaced(result, hard, partial(_fma_on_doubles, half=half, ftz=ftz), a, b, c)
         return result
+
+
+def _fma_on_doubles(a: Bits, b: Bits, c: Bits, half: Half, ftz: bool) -> Bits:
+    x, y, z = half.double(a), half.double(b), half.double(c)
+    return half.round_double(x * y + z if half.name == "f16" else to_odd(x * y, z), ftz)
 
 
 def _single_to_odd(number: NDArray[np.float64]) -> NDArray[np.float32]:

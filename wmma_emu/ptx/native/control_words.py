@@ -67,7 +67,7 @@ class Field(IntEnum):
     THREADS = 14
     """Of a barrier: the offset of the number of threads, 0 for all. Of an indexed branch: a host pointer to places."""
     SOURCE = 15
-    """Of a barrier with a reduction: the offset of the votes. Of an indexed branch: the number of places."""
+    """Of a barrier: the offset of the votes. Of a call: the place of the return. Of an indexed branch: how many places."""
     VOTES_COMPLEMENT = 16
     WAITS = 17
     """Of a barrier: whether the threads wait."""

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Rows of lane operations, compiled and run on many warps by a compiled loop, beside the NumPy function."""
 
+import ctypes
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import count
@@ -11,6 +13,7 @@ import numpy as np
 from llvmlite import ir
 
 from tools.ptx_scalar_cases import _case
+from wmma_emu.ptx.machine.value_steps import operands_of
 from wmma_emu.ptx.native.operations import row_of
 from wmma_emu.ptx.native.rows import FUNCTION, LONG, POINTER, WORD, Row
 from wmma_emu.ptx.native.warp_layout import WarpLayout
@@ -24,6 +27,7 @@ from wmma_emu.ptx.program.program import (
     Register,
     VectorOperand,
 )
+from wmma_emu.ptx.state import carry_of
 from wmma_emu.ptx.steps.lane_operations import CompileContext, LaneOperation
 from wmma_emu.ptx.steps.operation_entries import OperationEntry
 from wmma_emu.ptx.steps.values import VALUE_STEPS
@@ -82,7 +86,9 @@ def _loop(module: ir.Module, row: Row, name: str) -> None:
     builder = ir.IRBuilder(loop)
     i = builder.phi(LONG)
     here = builder.gep(warp, [builder.mul(i, stride)], source_etype=ir.IntType(8))
-    builder.call(row.define(module), [context, here, record, mask])
+    body = row.define(module)
+    body.attributes.add("noinline")
+    builder.call(body, [context, here, record, mask])
     following = builder.add(i, LONG(1))
     i.add_incoming(LONG(0), entry)
     i.add_incoming(following, loop)
@@ -95,7 +101,7 @@ def machine(level: int = 2) -> Any:
     llvm.initialize_native_asmprinter()
     target = llvm.Target.from_default_triple()
     return target.create_target_machine(
-        cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten(), opt=level, jit=True
+        cpu=os.environ.get("CPU") or llvm.get_host_cpu_name(), features="" if os.environ.get("CPU") else llvm.get_host_cpu_features().flatten(), opt=level, jit=True
     )
 
 
@@ -117,3 +123,80 @@ def compiled(cases: Sequence[Case], level: int = 2, passes: int = 1) -> tuple[An
     engine = llvm.create_mcjit_compiler(parsed, host)
     engine.finalize_object()
     return engine, [engine.get_function_address(done[x.row.name]) for x in cases]
+
+
+_RUN = ctypes.CFUNCTYPE(
+    None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint64, ctypes.c_void_p, ctypes.c_uint32
+)
+
+
+def native_results(case: Case, address: int, sources: Sequence[Any], mask: int = 0xFFFF_FFFF) -> list[Any]:
+    """Run a compiled loop on source arrays whose length is a multiple of 32; bools are predicates.
+
+    The destinations contain ones before.
+    """
+    lanes = next(x.size for x in sources if x.size > 1)
+    warps, stride = lanes // 32, case.layout.bytes
+    memory = _aligned(warps, stride)
+    for (value, bits), offset in case.layout.constants.items():
+        _part(memory, offset, bits)[:] = -(value & 1) & 0xFFFF_FFFF if bits == 1 else value
+    targets, given = _registers(case)
+    for register in targets:
+        _part(memory, case.layout.offset_of(register), bits_of_type(register.type))[:] = _ONES[bits_of_type(register.type)]
+    for register, values in zip(given, (x for x in sources if x.size > 1), strict=True):
+        words = values.reshape(warps, -1)
+        if values.dtype == bool:
+            words = np.packbits(words, axis=1, bitorder="little").view(np.uint32)
+        _part(memory, case.layout.offset_of(register), bits_of_type(register.type))[:] = words
+    record = np.array(case.row.record, np.uint32)
+    _RUN(address)(None, memory.ctypes.data, stride, warps, record.ctypes.data, mask)
+    results = []
+    for register in targets:
+        bits = bits_of_type(register.type)
+        words = np.ascontiguousarray(_part(memory, case.layout.offset_of(register), bits))
+        if bits == 1:
+            words = np.unpackbits(words.view(np.uint8), axis=1, bitorder="little").view(bool)
+        results.append(words.reshape(-1))
+    return results
+
+
+def _aligned(warps: int, stride: int) -> Any:
+    """Return the memory of warps, zeros, which begins at a multiple of 64 bytes."""
+    room = np.zeros(warps * stride + 64, np.uint8)
+    start = -room.ctypes.data % 64
+    return room[start : start + warps * stride].reshape(warps, stride)
+
+
+_ONES = {1: 0xFFFF_FFFF, 8: 0xFF, 16: 0xFFFF, 32: 0xFFFF_FFFF, 64: 0xFFFF_FFFF_FFFF_FFFF}
+
+
+def _part(memory: Any, offset: int, bits: int) -> Any:
+    """Return the words of a value in each warp, as a view."""
+    dtype = np.dtype(np.uint32) if bits == 1 else dtype_of_bits(bits)
+    count = 1 if bits == 1 else 32
+    return memory[:, offset : offset + count * dtype.itemsize].view(dtype)
+
+
+def _registers(case: Case) -> tuple[list[Register], list[Register]]:
+    """Return the destinations and the sources that are registers, the carry flag included."""
+    carry = carry_of(case.layout.program)
+    targets, sources = operands_of(case.instruction, case.operation, carry)
+    given = [x.register if isinstance(x, Predicate) else x for x in sources]
+    return [x for x in targets if x is not None], [x for x in given if isinstance(x, Register)]
+
+
+def numpy_results(case: Case, sources: Sequence[Any]) -> list[Any]:
+    """Compute the results of the NumPy machine, in the width of the destinations' registers."""
+    lanes = next(x.size for x in sources if x.size > 1)
+    shaped = [x.reshape(1, 1, 1) if x.size == 1 else x.reshape(-1, 1, 32) for x in sources]
+    targets, operands = operands_of(case.instruction, case.operation, carry_of(case.layout.program))
+    for i, operand in enumerate(operands):
+        if isinstance(operand, Predicate) and operand.negated:
+            shaped[i] = ~shaped[i]
+    results = case.operation.compute(*shaped)
+    results = results if isinstance(results, tuple) else (results,)
+    return [
+        np.broadcast_to(x, (lanes // 32, 1, 32)).astype(dtype_of_bits(bits_of_type(target.type))).reshape(-1)
+        for x, target in zip(results, targets, strict=True)
+        if target is not None
+    ]

@@ -9,12 +9,13 @@ import numpy as np
 from llvmlite import ir
 
 from wmma_emu.layouts.spec import LANES
+from wmma_emu.llvm import ir_types
 from wmma_emu.llvm.values import NotTraceableError, Symbol, symbol_of
 from wmma_emu.ptx.native.rows import FUNCTION, LONG, WORD, NotNativeError
 from wmma_emu.ptx.widths import dtype_of_bits
 
-GROUP = 8
-"""The lanes of a pass of the loop: as many as a vector register has elements of 64 bits."""
+GROUP = 16
+"""The lanes of a pass of the loop: as many words of 32 bits as the widest vector registers have."""
 
 _BYTE = ir.IntType(8)
 
@@ -46,21 +47,36 @@ def define(
     entry, loop, end = (function.append_basic_block(x) for x in ("entry", "loop", "end"))
     builder = ir.IRBuilder(entry)
     pointers = iter(_pointers(builder, warp, record, sum(x.stored > 0 for x in (*targets, *sources))))
-    bases = [next(pointers) if x.stored else None for x in (*targets, *sources)]
+    places = [next(pointers) if x.stored else None for x in (*targets, *sources)]
+    written, read = places[: len(targets)], places[len(targets) :]
+    words = [_predicate(builder, x, place) for x, place in zip(sources, read, strict=True)]
     builder.branch(loop)
     builder.position_at_end(loop)
     lane = builder.phi(WORD, "lane")
     lane.add_incoming(WORD(0), entry)
-    values = [_load(builder, x, base, lane) for x, base in zip(sources, bases[len(targets) :], strict=True)]
+    gathered = [builder.phi(WORD) if x.stored == 1 else None for x in targets]
+    values = [
+        _value(builder, x, place, word, lane) for x, place, word in zip(sources, read, words, strict=True)
+    ]
     results = _results(name, compute, values)
-    executing = _bits(builder, builder.trunc(builder.lshr(mask, lane), ir.IntType(GROUP)))
-    for slot, base, result in zip(targets, bases, results, strict=False):
-        if base is not None:
-            _store(builder, slot, base, lane, result, executing)
+    executing = _bits(builder, mask, lane)
+    predicates = []
+    for slot, place, found, result in zip(targets, written, gathered, results, strict=False):
+        if found is not None:
+            both = builder.or_(found, _moved(builder, _stored(builder, slot, result), lane))
+            found.add_incoming(WORD(0), entry)
+            found.add_incoming(both, loop)
+            predicates.append((place, both))
+        elif place is not None:
+            _store(builder, slot, place, lane, _stored(builder, slot, result), executing)
     following = builder.add(lane, WORD(GROUP))
     lane.add_incoming(following, loop)
     builder.cbranch(builder.icmp_unsigned("<", following, WORD(LANES)), loop, end)
-    ir.IRBuilder(end).ret_void()
+    builder.position_at_end(end)
+    for place, word in predicates:
+        others = builder.and_(builder.load(place, typ=WORD), builder.not_(mask))
+        builder.store(builder.or_(builder.and_(word, mask), others), place)
+    builder.ret_void()
     return function
 
 
@@ -80,49 +96,58 @@ def _results(name: str, compute: Callable[..., Any], values: list[Any]) -> tuple
     return found if isinstance(found, tuple) else (found,)
 
 
-def _load(builder: ir.IRBuilder, slot: Slot, base: ir.Value | None, lane: ir.Value) -> Any:
+def _predicate(builder: ir.IRBuilder, slot: Slot, place: ir.Value | None) -> ir.Value | None:
+    """Return the word of a predicate; None for other operands."""
+    if place is None or slot.stored != 1:
+        return None
+    word = builder.load(place, typ=WORD)
+    return builder.not_(word) if slot.negated else word
+
+
+def _value(
+    builder: ir.IRBuilder, slot: Slot, place: ir.Value | None, word: ir.Value | None, lane: ir.Value
+) -> Any:
     """Return the values of a group of lanes, in the dtype of the operand's type."""
-    if base is None:
+    if place is None:
         return np.full((1, 1, 1), slot.constant, dtype_of_bits(slot.bits))
-    dtype = dtype_of_bits(slot.stored)
-    if slot.stored == 1:
-        value = _bits(builder, builder.load(_group(builder, slot, base, lane), typ=ir.IntType(GROUP), align=GROUP // 8))
-        value = builder.not_(value) if slot.negated else value
+    if word is None:
+        kind = ir.VectorType(ir.IntType(slot.stored), GROUP)
+        value = builder.load(_group(builder, slot, place, lane), typ=kind, align=GROUP * slot.stored // 8)
     else:
-        value = builder.load(_group(builder, slot, base, lane), typ=_whole(slot), align=GROUP * slot.stored // 8)
-    return Symbol(builder, value, dtype).astype(dtype_of_bits(slot.bits))
+        value = _bits(builder, word, lane)
+    return Symbol(builder, value, dtype_of_bits(slot.stored)).astype(dtype_of_bits(slot.bits))
+
+
+def _stored(builder: ir.IRBuilder, slot: Slot, result: Any) -> ir.Value:
+    """Return the values of a group of lanes in the width of the register."""
+    shape = result.shape if isinstance(result, Symbol) else np.shape(result)
+    value = symbol_of(builder, result, dtype_of_bits(slot.bits), shape)
+    if value.size != GROUP:
+        value = value.broadcast_to((GROUP,))
+    return value.astype(dtype_of_bits(slot.stored)).value
 
 
 def _store(
-    builder: ir.IRBuilder, slot: Slot, base: ir.Value, lane: ir.Value, result: Any, executing: ir.Value
+    builder: ir.IRBuilder, slot: Slot, base: ir.Value, lane: ir.Value, value: ir.Value, executing: ir.Value
 ) -> None:
     """Store the values of the lanes that execute."""
-    value = symbol_of(builder, result, dtype_of_bits(slot.bits), np.shape(result) if not isinstance(result, Symbol) else result.shape)
-    if value.size != GROUP:
-        value = value.broadcast_to((GROUP,))
-    value = value.astype(dtype_of_bits(slot.stored))
-    place = _group(builder, slot, base, lane)
-    if slot.stored == 1:
-        word = ir.IntType(GROUP)
-        old = _bits(builder, builder.load(place, typ=word, align=GROUP // 8))
-        builder.store(builder.bitcast(builder.select(executing, value.value, old), word), place, align=GROUP // 8)
-        return
-    align = GROUP * slot.stored // 8
-    old = builder.load(place, typ=_whole(slot), align=align)
-    builder.store(builder.select(executing, value.value, old), place, align=align)
+    place, align = _group(builder, slot, base, lane), GROUP * slot.stored // 8
+    old = ir_types.freeze(builder, builder.load(place, typ=value.type, align=align))
+    builder.store(builder.select(executing, value, old), place, align=align)
 
 
 def _group(builder: ir.IRBuilder, slot: Slot, base: ir.Value, lane: ir.Value) -> ir.Value:
     """Return the pointer to the first lane of a group."""
-    kind = ir.IntType(slot.stored)
-    if slot.stored == 1:
-        return builder.gep(base, [builder.lshr(lane, WORD(3))], source_etype=_BYTE)
-    return builder.gep(base, [lane], source_etype=kind)
+    return builder.gep(base, [lane], source_etype=ir.IntType(slot.stored))
 
 
-def _whole(slot: Slot) -> ir.Type:
-    return ir.VectorType(ir.IntType(slot.stored), GROUP)
+def _bits(builder: ir.IRBuilder, word: ir.Value, lane: ir.Value) -> ir.Value:
+    """Return the bits of a group of lanes as bools."""
+    group = builder.trunc(builder.lshr(word, lane), ir.IntType(GROUP)) if GROUP < LANES else word
+    return builder.bitcast(group, ir.VectorType(ir.IntType(1), GROUP))
 
 
-def _bits(builder: ir.IRBuilder, word: ir.Value) -> ir.Value:
-    return builder.bitcast(word, ir.VectorType(ir.IntType(1), GROUP))
+def _moved(builder: ir.IRBuilder, bools: ir.Value, lane: ir.Value) -> ir.Value:
+    """Return the bools of a group of lanes at the positions of the lanes in a word."""
+    group = builder.bitcast(bools, ir.IntType(GROUP))
+    return builder.shl(builder.zext(group, WORD), lane) if GROUP < LANES else group
