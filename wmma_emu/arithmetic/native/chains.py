@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: MIT
 """Chains of fused multiply-adds, exact integer sums and population counts, for the rows of a block at once."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from wmma_emu.arithmetic.native.code import any_of, fused, to_int32
+from wmma_emu.arithmetic.native.code import any_of, fused, fused_in_mode, rounding, to_int32
 from wmma_emu.arithmetic.native.tile import Column
 from wmma_emu.llvm import ir_types
 from wmma_emu.llvm.values import Symbol, constant
+
+_Fma = Callable[[Symbol, Symbol, Symbol], Symbol]
 
 
 def fma_chain(column: Column, c: Symbol) -> Symbol:
@@ -23,14 +26,16 @@ def fma_chain(column: Column, c: Symbol) -> Symbol:
             c = c + chain  # type: ignore[operator]
         return c
     running: Any = constant(c.builder, 0, c.dtype, c.shape) if model.c_joins == "last_add" else c
-    for k in range(product.k):
-        running = fused(column.a(k).value, column.b(k).value, running)
-    if model.c_joins == "last_add":
-        running = c + running
-    return _with_propagated_nan(column, c, running) if model.nan == "propagate" else running  # type: ignore[no-any-return]
+    fma = fused if product.rounding == "RNE" else fused_in_mode
+    with rounding(c.builder, product.rounding):
+        for k in range(product.k):
+            running = fma(column.a(k).value, column.b(k).value, running)
+        if model.nan == "propagate":
+            running = _with_propagated_nan(column, c, running, fma)
+    return c + running if model.c_joins == "last_add" else running  # type: ignore[no-any-return, operator]
 
 
-def _with_propagated_nan(column: Column, c: Symbol, result: Any) -> Symbol:
+def _with_propagated_nan(column: Column, c: Symbol, result: Any, fma: _Fma) -> Symbol:
     """Execute the chain again if a result is NaN: its sign and payload are those of the first NaN among (b, c, a)."""
     builder = column.builder
     before = builder.block
@@ -39,7 +44,8 @@ def _with_propagated_nan(column: Column, c: Symbol, result: Any) -> Symbol:
     builder.position_at_end(again)
     running: Any = c
     for k in range(column.tile.product.k):
-        running = _careful_fma(column.a(k).value, column.b(k).value.broadcast_to(c.shape), running)
+        a, b = column.a(k).value, column.b(k).value.broadcast_to(c.shape)
+        running = _first_nan(b, running, a, fma(a, b, running))
     after = builder.block
     builder.branch(end)
     builder.position_at_end(end)
@@ -49,11 +55,11 @@ def _with_propagated_nan(column: Column, c: Symbol, result: Any) -> Symbol:
     return Symbol(builder, chosen, result.dtype, result.shape)
 
 
-def _careful_fma(a: Any, b: Any, c: Any) -> Any:
+def _first_nan(first: Any, second: Any, third: Any, result: Any) -> Any:
+    """Replace results by the first NaN among their operands, made quiet; other NaN are canonical."""
     quiet, canonical = np.uint64(1 << 51), np.uint64(0xFFF8 << 48)
-    exact = fused(a, b, c)
-    word: Any = np.where(exact != exact, canonical, exact.view(np.uint64))  # type: ignore[call-overload]
-    for x in (a, c, b):
+    word: Any = np.where(result != result, canonical, result.view(np.uint64))
+    for x in (third, second, first):
         word = np.where(x != x, x.view(np.uint64) | quiet, word)
     return word.view(np.float64)
 

@@ -126,6 +126,37 @@ def fused(x: Symbol, y: Symbol, z: Symbol) -> Symbol:
     return Symbol(x.builder, ir_types.call(x.builder, "llvm.fma", x.value, y.value, z.value), x.dtype, x.shape)
 
 
+_ROUNDINGS = {"RZ": 0, "RNE": 1, "RU": 2, "RD": 3}
+"""The numbers of rounding modes in LLVM."""
+
+
+@contextmanager
+def rounding(builder: ir.IRBuilder, mode: str) -> Iterator[None]:
+    """Write code in which `fused` rounds in a mode: the processor's mode is changed for it."""
+    if mode != "RNE":
+        _set_rounding(builder, mode)
+    yield
+    if mode != "RNE":
+        _set_rounding(builder, "RNE")
+
+
+def _set_rounding(builder: ir.IRBuilder, mode: str) -> None:
+    signature = ir.FunctionType(ir.VoidType(), [ir.IntType(32)])
+    function = ir_types.declared(builder.module, "llvm.set.rounding", signature)
+    builder.call(function, [ir.Constant(ir.IntType(32), _ROUNDINGS[mode])])
+
+
+def fused_in_mode(x: Symbol, y: Symbol, z: Symbol) -> Symbol:
+    """Compute x * y + z, rounded once in the mode of the processor; y may be a scalar."""
+    builder, text = x.builder, ir.types.MetaDataType()
+    kinds = [x.value.type] * 3 + [text] * 2
+    name = f"llvm.experimental.constrained.fma.v{x.size}f{8 * x.dtype.itemsize}"
+    function = ir_types.declared(builder.module, name, ir.FunctionType(x.value.type, kinds))
+    words = [ir.MetaDataString(builder.module, word) for word in ("round.dynamic", "fpexcept.strict")]
+    found = builder.call(function, [x.value, y.broadcast_to(x.shape).value, z.value, *words])
+    return Symbol(builder, found, x.dtype, x.shape)
+
+
 def concatenated(parts: Sequence[Symbol]) -> Symbol:
     """Join vectors of equal lengths, whose number is a power of two."""
     if len(parts) == 1:

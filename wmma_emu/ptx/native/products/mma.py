@@ -75,7 +75,7 @@ class WarpProduct(NamedTuple):
     def name(self) -> str:
         """The name of the code, which differs from the name of all other code."""
         product = self.matrix.product
-        known = [product.model.parameters, product.k, product.satfinite, product.bit_operation, self.selector]
+        known = [product.model.parameters, product.k, product.satfinite, product.rounding, product.bit_operation, self.selector]
         known += [x.name for x in (product.a, product.b, product.c, product.d)]
         arrays = [x.tobytes() for fragment in self.fragments for x in fragment[:3]]
         arrays += [layout.coords.tobytes() for layout in self.layouts]
