@@ -3,7 +3,7 @@
 
 from collections.abc import Sequence
 from itertools import groupby
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from llvmlite import ir
@@ -18,8 +18,8 @@ from wmma_emu.llvm.values import Symbol
 
 Ints = NDArray[np.int64]
 
-_CHUNK = 8
-"""The number of adjacent elements of a tile that are loaded for a register of D."""
+CHUNK = 8
+"""The number of adjacent elements of a tile that are loaded at once."""
 
 
 class Fragment(NamedTuple):
@@ -52,7 +52,7 @@ class Fragment(NamedTuple):
     def patterns(self, registers: Sequence[Symbol], where: tuple[object, ...]) -> Symbol:
         """Return the patterns of some elements, a vector of uint32 (uint64 for f64)."""
         register, lane, bit = (x[where].reshape(-1) for x in (self.register, self.lane, self.bit))
-        words = _picked(registers, register, lane)
+        words = picked_words(registers, register, lane)
         return self._field(words, bit)
 
     def _field(self, words: Symbol, bit: Ints) -> Symbol:
@@ -65,7 +65,7 @@ class Fragment(NamedTuple):
         return shifted & np.uint32(self.mask)  # type: ignore[no-any-return]
 
 
-def _picked(registers: Sequence[Symbol], register: Ints, lane: Ints) -> Symbol:
+def picked_words(registers: Sequence[Symbol], register: Ints, lane: Ints) -> Symbol:
     """Return the words of lanes of registers: a permutation of each register, then all joined."""
     runs = [(r, len(list(run))) for r, run in groupby(register.tolist())]
     lengths = {length for _, length in runs}
@@ -137,7 +137,7 @@ def read_d(tile: Tile, layout: LaneMap, builder: ir.IRBuilder, pointer: ir.Value
     for first in range(0, len(places), slots):
         word = None
         for slot in range(slots):
-            part = _from_chunks(builder, pointer, places[first + slot], chunks, tile)
+            part = from_memory(builder, pointer, places[first + slot], tile.word_dtype, chunks)
             if slot:
                 part = part << np.uint32(slot * layout.element_bits)  # type: ignore[assignment, operator]
             word = part if word is None else word | part  # type: ignore[assignment, operator]
@@ -154,16 +154,17 @@ def _places_of_d(tile: Tile, layout: LaneMap) -> Ints:
     return places
 
 
-def _from_chunks(
-    builder: ir.IRBuilder, pointer: ir.Value, places: Ints, chunks: dict[int, Symbol], tile: Tile
+def from_memory(
+    builder: ir.IRBuilder, pointer: ir.Value, places: Ints, dtype: Any, chunks: dict[int, Symbol] | None = None
 ) -> Symbol:
-    """Load the adjacent elements that contain these places, and permute them."""
-    needed = sorted({int(x) // _CHUNK for x in places})
-    size = tile.word_dtype.itemsize * _CHUNK
+    """Return the elements at some places after a pointer: loads of the chunks that contain them, and a permutation."""
+    chunks = {} if chunks is None else chunks
+    needed = sorted({int(x) // CHUNK for x in places})
+    size = np.dtype(dtype).itemsize * CHUNK
     for x in needed:
         if x not in chunks:
-            chunks[x] = load(builder, address(builder, pointer, x, size), tile.word_dtype, _CHUNK, size)
+            chunks[x] = load(builder, address(builder, pointer, x, size), dtype, CHUNK, size)
     count = 1 << (len(needed) - 1).bit_length()
     joined = concatenated([chunks[x] for x in [*needed, *needed[:1] * (count - len(needed))]])
     at = {x: i for i, x in enumerate(needed)}
-    return joined.picked(np.array([at[int(x) // _CHUNK] * _CHUNK + int(x) % _CHUNK for x in places]))
+    return joined.picked(np.array([at[int(x) // CHUNK] * CHUNK + int(x) % CHUNK for x in places]))

@@ -4,7 +4,7 @@
 from collections.abc import Callable
 
 from wmma_emu.ptx.native.products.mma import multiply_row
-from wmma_emu.ptx.native.products.moves import transpose_row
+from wmma_emu.ptx.native.products.moves import load_row, store_row, transpose_row
 from wmma_emu.ptx.native.rows import NotNativeError, Row
 from wmma_emu.ptx.native.warp_layout import WarpLayout
 from wmma_emu.ptx.program.program import PtxInstruction
@@ -39,7 +39,7 @@ _ROWS: dict[str, _Make] = {
     "mma": multiply_row,
     "wmma": _wmma,
     "movmatrix": transpose_row,
-    "ldmatrix": _missing,
-    "stmatrix": _missing,
+    "ldmatrix": load_row,
+    "stmatrix": store_row,
     "wgmma": _missing,
 }
