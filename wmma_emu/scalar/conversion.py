@@ -64,7 +64,7 @@ def convert(
         )
     if source == target and overflow != "saturate":
         mask = source.storage.type(source.mask)
-        return np.asarray(bits.astype(source.storage) & mask)
+        return (bits.astype(source.storage) & mask)[...]
     word = np.atleast_1d(bits)
     match source.is_float, target.is_float:
         case True, True:

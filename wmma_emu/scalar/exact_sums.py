@@ -35,12 +35,13 @@ def to_odd(x: Doubles, y: Doubles) -> Doubles:
     array([1], dtype=uint64)
     """
     total, error = two_sum(x, y)
-    word = total.view(np.int64)
+    width = total.dtype.itemsize * 8
+    word = total.view(f"i{width // 8}")
     # A NaN error is neither above nor below zero.
     inexact = ((error > 0) | (error < 0)) & (word & 1 == 0)
     if not inexact.any():
         return total
     # One step in magnitude toward the exact sum: up if the error has the sign of the sum.
-    step = ((word ^ error.view(np.int64)) >> 63) | 1
-    odd: Doubles = (word + step * inexact).view(np.float64)
+    step = ((word ^ error.view(word.dtype)) >> (width - 1)) | 1
+    odd: Doubles = (word + step * inexact).view(total.dtype)
     return odd

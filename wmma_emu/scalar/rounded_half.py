@@ -6,10 +6,13 @@ bits are twice 11 plus two), and float64 rounds x * y + z only if it is next to 
 with the range of f32, intermediate sums are rounded to odd if that matters.
 """
 
+from functools import partial
+
 import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.scalar.exact_sums import to_odd
+from wmma_emu.scalar.traceable import corrected
 
 Bits = NDArray[np.uint16]
 
@@ -136,10 +139,16 @@ def fma(a: Bits, b: Bits, c: Bits, half: Half, ftz: bool = False) -> Bits:
         result = half.round_single(single)
         # Double rounding changes a sum only if the first rounding produces a tie of the second.
         if hard.any():
-            x, y, z = (half.double(np.broadcast_to(word, hard.shape)[hard]) for word in (a, b, c))
-            exact = x * y + z if half.name == "f16" else to_odd(x * y, z)
-            result[hard] = half.round_double(exact, ftz)
+            result = corrected(result, hard, partial(_fma_to_odd, half=half, ftz=ftz), a, b, c)
         return result
+
+
+def _fma_to_odd(a: Bits, b: Bits, c: Bits, half: Half, ftz: bool) -> Bits:
+    if half.name == "bf16":
+        return half.round_double(to_odd(half.double(a) * half.double(b), half.double(c)))
+    exact = to_odd(half.single(a) * half.single(b), half.single(c))
+    bits = half.round_single(exact)
+    return np.where(np.abs(exact) < np.float32(_FLUSHED_BELOW), bits & np.uint16(0x8000), bits) if ftz else bits
 
 
 def _single_to_odd(number: NDArray[np.float64]) -> NDArray[np.float32]:

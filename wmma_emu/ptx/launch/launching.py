@@ -292,6 +292,7 @@ class Launch(Runner):
             tuple(x for x in CHECKS if x not in options.checks),
             (*self.grid,), (*self.block,), self.shared_bytes, known,
             None if baseline is None else baseline.name, kernel.module.files.paths, kernel.module.compiler,
+            counts.machine, counts.machine_reason,
         )  # fmt: skip
 
 

@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: MIT
+"""Aligned sums for the rows of a block at once: a fast step on float32 and int32, and a slow step for all other cases.
+
+The fast step is the algorithm of `wmma_emu.arithmetic.tiles`, without scaling by row and column: products of float32
+values are exact if the alignment exponent is in a range that is checked, for products below the range of normal numbers
+are then truncated to zero. The slow step is that of `wmma_emu.arithmetic.aligned`, in float64, where infinities and NaN
+need no special case.
+"""
+
+from functools import reduce
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+
+from wmma_emu.arithmetic.model import DotProduct
+from wmma_emu.arithmetic.native.code import POINTER, any_of, entry, fold, to_int32, truncated
+from wmma_emu.arithmetic.native.operands import NONE, SPECIAL, exponent_of
+from wmma_emu.arithmetic.native.tile import Column, Tile
+from wmma_emu.arithmetic.tiles import largest_exact_step
+from wmma_emu.llvm import ir_types
+from wmma_emu.llvm.values import Symbol, constant
+
+_HIGHEST = 126
+"""The largest alignment exponent of the fast step: products are below 2**128."""
+
+_LARGEST_SCALE = 125
+"""The largest power of two of the fast step: a product that float32 rounds, below 2**-126, is still truncated to 0."""
+
+_MOST_FRACTION_BITS = 26
+"""The limit of F in the fast step: a truncated c, below 2**(F + 1), fits in int32."""
+
+
+def aligned_sum(column: Column, c: Symbol) -> Symbol:
+    """Execute all steps of an instruction on values of c, and combine c with their results."""
+    model = column.tile.product.model
+    zero: Any = constant(c.builder, 0, np.float32, c.shape)
+    running = c if model.c_joins == "first_step" else zero
+    results = []
+    for number in range(len(column.tile.product.steps)):
+        running = _step(column, number, running)
+        if model.partial_sums == "added":
+            results.append(running)
+            running = zero
+    if results:
+        running = reduce(lambda x, y: _sum(x, y, column.tile.product), results)
+    return _sum(c, running, column.tile.product) if model.c_joins == "last_add" else running
+
+
+def _sum(x: Symbol, y: Symbol, product: DotProduct) -> Symbol:
+    """Add, rounded once to nearest; two float16 numbers may be rounded to float32 first."""
+    total: Any = x + y
+    return total.astype(np.float16).astype(np.float32) if product.model.accumulator == "f16" else total
+
+
+def _step(column: Column, number: int, c: Symbol) -> Symbol:
+    """Execute one step: fast if that is exact for every row."""
+    builder, model = column.builder, column.tile.product.model
+    ks = column.tile.product.steps[number]
+    if model.fraction_bits > _MOST_FRACTION_BITS:
+        return _call_slow_step(column, number, c)
+    a, b = [column.a(k) for k in ks], [column.b(k) for k in ks]
+    exponents = [x.exponent + y.exponent for x, y in zip(a, b, strict=True)]  # type: ignore[operator]
+    largest = _largest(exponents)
+    exponent: Any = np.maximum(largest, _exponent_of_c(c, model.accumulator_format.emin))
+    exponent = np.maximum(exponent, np.int32(model.min_exponent))
+    slow = any_of(_is_outside(column.tile.product, exponent, largest, c))
+    fast_block, slow_block, end = (builder.append_basic_block(x) for x in ("fast", "slow", "end"))
+    builder.cbranch(slow, slow_block, fast_block)
+    builder.position_at_end(slow_block)
+    from_slow = _call_slow_step(column, number, c)
+    builder.branch(end)
+    builder.position_at_end(fast_block)
+    scale = _power_of_two(np.minimum(model.fraction_bits - exponent, np.int32(_LARGEST_SCALE)))
+    terms = [to_int32(x.value * y.value * scale) for x, y in zip(a, b, strict=True)]  # type: ignore[arg-type]
+    total = _exact_sum([*_in_int32(terms, column.tile.product), to_int32(c * scale)])  # type: ignore[arg-type]
+    from_fast = _rounded(column.tile.product, total, exponent, subnormal=False)
+    builder.branch(end)
+    builder.position_at_end(end)
+    result = builder.phi(c.value.type)
+    result.add_incoming(from_slow.value, slow_block)
+    result.add_incoming(from_fast.value, fast_block)
+    return Symbol(builder, result, np.float32, c.shape)
+
+
+def _largest(exponents: list[Symbol]) -> Any:
+    while len(exponents) > 1:
+        pairs = [np.maximum(x, y) for x, y in zip(exponents[::2], exponents[1::2], strict=False)]
+        exponents = [*pairs, *exponents[len(exponents) // 2 * 2 :]]
+    return exponents[0]
+
+
+def _exponent_of_c(c: Symbol, smallest: int) -> Any:
+    """Return the exponents of c, those of infinities and NaN above all others.
+
+    The smallest exponent of float32 does not matter: results near it take the slow step.
+    """
+    exponent: Any = (c.view(np.int32) >> 23 & 255) - 127
+    if smallest <= -126:
+        return exponent
+    return np.where(c == np.float32(0), np.int32(NONE), np.maximum(exponent, np.int32(smallest)))  # type: ignore[call-overload]
+
+
+def _is_outside(product: DotProduct, exponent: Any, largest: Any, c: Any) -> Symbol:
+    """Return the rows for which the fast step is not exact, among them those with infinities and NaN."""
+    model, out = product.model, product.model.output_format
+    lowest = model.fraction_bits - _LARGEST_SCALE
+    if model.rounding == "RZ":  # no result is subnormal
+        lowest = max(lowest, out.emin + model.fraction_bits)
+    wrong: Any = exponent > _HIGHEST
+    if model.min_exponent < lowest:
+        wrong |= (exponent < lowest) & ((largest > NONE // 2) | (c != np.float32(0)))
+    return wrong  # type: ignore[no-any-return]
+
+
+def _in_int32(terms: list[Symbol], product: DotProduct) -> list[Symbol]:
+    """Add truncated terms, as many at a time as fit in int32."""
+    at_once = largest_exact_step(product)
+    parts = [terms[i : i + at_once] for i in range(0, len(terms), at_once)]
+    return [reduce(lambda x, y: x + y, part) for part in parts]
+
+
+def _exact_sum(parts: list[Symbol]) -> Symbol:
+    return reduce(lambda x, y: x + y, [x.astype(np.float64) for x in parts])
+
+
+def _power_of_two(exponent: Any) -> Any:
+    return (exponent + 127 << 23).view(np.float32)
+
+
+def _wide_power_of_two(exponent: Any) -> Any:
+    return ((exponent + 1023).astype(np.int64) << 52).view(np.float64)
+
+
+def _rounded(product: DotProduct, total: Any, exponent: Any, *, subnormal: bool) -> Symbol:
+    """Round finite totals, in units of 2**(exponent - F), to values of the output's format; a zero result is +0."""
+    model, out = product.model, product.model.output_format
+    power = _wide_power_of_two(exponent - model.fraction_bits)
+    if model.accumulator == "f16":
+        # 24 bits, of which the last one tells whether others are set, are enough to round to 11.
+        low = (1 << 29) - 1
+        word = (total * power).view(np.int64)
+        odd = ((word & low) + low | word) & ~low
+        return odd.view(np.float64).astype(np.float32).astype(np.float16).astype(np.float32) + np.float32(0)  # type: ignore[no-any-return]
+    word = total.view(np.int64) & np.int64(-1 << 52 - out.fraction_bits)
+    value = (word.view(np.float64) * power).astype(np.float32)
+    if not subnormal:
+        return value  # type: ignore[no-any-return]
+    exact = total * power
+    unit = 2.0 ** (out.emin - out.fraction_bits)
+    small = (truncated(exact * np.float64(1 / unit)) * np.float64(unit)).astype(np.float32)
+    is_small = np.abs(exact) < np.float64(2.0**out.emin)
+    return np.where(is_small, small, value) + np.float32(0)  # type: ignore[return-value]
+
+
+def _call_slow_step(column: Column, number: int, c: Symbol) -> Symbol:
+    function = _slow_step(column, number, f"{column.name} step {number}", c.value.type)
+    value = column.builder.call(function, [*column.pointers, c.value])
+    return Symbol(column.builder, value, np.float32, c.shape)
+
+
+def _slow_step(column: Column, number: int, name: str, kind: ir.Type) -> ir.Function:
+    """Define the slow step: align the terms, truncate, add, round once, all in float64."""
+    tile: Tile = column.tile
+    product, model = tile.product, tile.product.model
+    pointers = [POINTER] * len(column.pointers)
+    function = ir.Function(column.builder.module, ir.FunctionType(kind, [*pointers, kind]), name)
+    function.linkage = "internal"
+    function.attributes.add("noinline")
+    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    here = column.with_pointers(builder, function.args[:-1])
+    c: Any = Symbol(builder, function.args[-1], np.float32)
+    ks = product.steps[number]
+
+    def larger(index: ir.Value, found: Any) -> Any:
+        k = entry(builder, ks, index)
+        return np.maximum(found, _without_specials(here.a(k).exponent + here.b(k).exponent))  # type: ignore[operator]
+
+    def added(index: ir.Value, total: Any) -> Any:
+        k = entry(builder, ks, index)
+        x, y = here.a(k).value.astype(np.float64), here.b(k).value.astype(np.float64)
+        return total + truncated(x * y * power)  # type: ignore[arg-type]
+
+    least = np.maximum(_without_specials(exponent_of(c, model.accumulator_format.emin)), np.int32(model.min_exponent))
+    exponent = fold(builder, len(ks), least, larger)
+    power = _wide_power_of_two(model.fraction_bits - exponent)
+    total: Any = fold(builder, len(ks), truncated(c.astype(np.float64) * power), added)
+    rounded = _rounded(product, total, exponent, subnormal=True)
+    # Infinities stay; a NaN becomes canonical.
+    special: Any = np.where(total != total, np.float64(np.nan), total).astype(np.float32)
+    finite = np.abs(total) < np.float64(np.inf)
+    builder.ret(np.where(finite, rounded, special).value)  # type: ignore[attr-defined]
+    return function
+
+
+def _without_specials(exponent: Any) -> Any:
+    return np.where(exponent > SPECIAL // 2, np.int32(NONE), exponent)

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: MIT
+"""The operands of a small matrix product in memory, as native code reads them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from llvmlite import ir
+
+from wmma_emu.arithmetic.model import DotProduct
+from wmma_emu.arithmetic.native.code import LONG, address, entry, gathered, load, store
+from wmma_emu.arithmetic.native.operands import Number, exponent_of, value_of
+from wmma_emu.llvm.values import Symbol
+
+
+@dataclass(frozen=True)
+class Tile:
+    """The places of the elements of A, B, C and D.
+
+    Values are float32 (float64 for f64), words of 32 bits for single bits. For aligned sums the exponents of all values
+    follow, int32. A is a number of blocks of ``rows`` rows: (blocks, k, rows). B may be in any order: the place of an
+    element is the sum of ``columns[j]`` and ``depth[k]``. C and D consist of columns, (number, rows), each the product
+    of a block of A, by number in ``blocks``, and a column of B. If A is sparse, a table (blocks, k, rows) has the
+    ``depth`` of each of its elements.
+
+    Parameters
+    ----------
+    product : DotProduct
+    rows : int
+        The number of rows that are computed at once: 8 or 16.
+    blocks, columns, depth : tuple of int
+    size_of_b : int
+        The number of elements of B in memory.
+    """
+
+    product: DotProduct
+    rows: int
+    blocks: tuple[int, ...]
+    columns: tuple[int, ...]
+    depth: tuple[int, ...]
+    size_of_b: int
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether rows of A are multiplied by different rows of B."""
+        return len(self.depth) != self.terms
+
+    @cached_property
+    def terms(self) -> int:
+        """The number of products of a dot product; 32 single bits count as one."""
+        return self.product.k // 32 if self.product.a.bits == 1 else self.product.k
+
+    @property
+    def has_exponents(self) -> bool:
+        """Whether the exponents of values are in memory."""
+        return self.product.model.arithmetic == "aligned_sum"
+
+    @property
+    def value_dtype(self) -> "np.dtype[np.generic]":
+        """The dtype of values of A and B."""
+        if self.product.a.bits == 1:
+            return np.dtype(np.uint32)
+        return np.dtype(np.float64 if self.product.a.name == "f64" else np.float32)
+
+    @property
+    def word_dtype(self) -> "np.dtype[np.generic]":
+        """The dtype of an element of C and D in memory."""
+        return np.dtype(np.uint64 if self.product.d.bits == 64 else np.uint32)
+
+    @property
+    def size_of_a(self) -> int:
+        """The number of elements of A in memory."""
+        return (max(self.blocks) + 1) * self.terms * self.rows
+
+    def bytes_of(self, size: int) -> int:
+        """Return the bytes of a matrix of so many elements, its exponents included."""
+        return size * (self.value_dtype.itemsize + 4 * self.has_exponents)
+
+    def write(self, pattern: Symbol, operand: str, pointer: ir.Value, index: "int | ir.Value", size: int) -> None:
+        """Convert patterns of A or B, and store them from element ``index`` onward."""
+        builder = pattern.builder
+        if self.product.a.bits == 1:
+            store(pattern, address(builder, pointer, index, 4))
+            return
+        value = value_of(pattern, self.product.a if operand == "a" else self.product.b)
+        store(value, address(builder, pointer, index, value.dtype.itemsize))
+        if self.has_exponents:
+            fmt = self.product.operand_formats[operand == "b"]
+            exponents = address(builder, pointer, size, 4)
+            store(exponent_of(value, fmt.emin), address(builder, exponents, index, 4))
+
+
+class Column:
+    """The operands of one column of D: a block of A, and a column of B.
+
+    ``name`` is the beginning of the names of functions that are defined for the product.
+    """
+
+    def __init__(
+        self, tile: Tile, builder: ir.IRBuilder, a: ir.Value, b: ir.Value, chosen: ir.Value | None, name: str
+    ) -> None:
+        self.tile, self.builder, self.name = tile, builder, name
+        self._a, self._b, self._chosen = a, b, chosen
+
+    @classmethod
+    def at(
+        cls, tile: Tile, builder: ir.IRBuilder, a: ir.Value, b: ir.Value, chosen: ir.Value | None, index: ir.Value,
+        name: str,
+    ) -> "Column":
+        """Return the operands of the column with a number."""
+        size = tile.value_dtype.itemsize
+        block = entry(builder, [x * tile.terms * tile.rows for x in tile.blocks], index)
+        column = address(builder, b, entry(builder, tile.columns, index), size)
+        rows = None if chosen is None else address(builder, chosen, block, 4)
+        return cls(tile, builder, address(builder, a, block, size), column, rows, name)
+
+    @property
+    def pointers(self) -> list[ir.Value]:
+        """The pointers to the operands, for `with_pointers`."""
+        return [x for x in (self._a, self._b, self._chosen) if x is not None]
+
+    def with_pointers(self, builder: ir.IRBuilder, pointers: Sequence[ir.Value]) -> "Column":
+        """Return the same operands in another function, which has the pointers as arguments."""
+        a, b, *chosen = pointers
+        return Column(self.tile, builder, a, b, chosen[0] if chosen else None, self.name)
+
+    def a(self, k: "int | ir.Value") -> Number:
+        """Return the elements of A of all rows."""
+        place = self._row(k)
+        value = self._read(self._a, place, self.tile.value_dtype, self.tile.rows)
+        if not self.tile.has_exponents:
+            return Number(value)
+        exponents = address(self.builder, self._a, self.tile.size_of_a, 4)
+        return Number(value, self._read(exponents, place, np.int32, self.tile.rows))
+
+    def b(self, k: "int | ir.Value") -> Number:
+        """Return the element of B, or, if A is sparse, the element for each row."""
+        dtype = self.tile.value_dtype
+        exponents = address(self.builder, self._b, self.tile.size_of_b, 4)
+        if self._chosen is not None:
+            where = self._read(self._chosen, self._row(k), np.int32, self.tile.rows)
+            found = gathered(self._b, where, dtype)
+            return Number(found, gathered(exponents, where, np.int32) if self.tile.has_exponents else None)
+        depth = self.tile.depth
+        place = depth[k] if isinstance(k, int) else entry(self.builder, depth, k)
+        value = self._read(self._b, place, dtype)
+        return Number(value, self._read(exponents, place, np.int32) if self.tile.has_exponents else None)
+
+    def _row(self, k: "int | ir.Value") -> "int | ir.Value":
+        rows = self.tile.rows
+        return k * rows if isinstance(k, int) else self.builder.mul(k, ir.Constant(LONG, rows))
+
+    def _read(self, pointer: ir.Value, place: "int | ir.Value", dtype: object, count: int = 0) -> Symbol:
+        size = np.dtype(dtype).itemsize  # type: ignore[call-overload]
+        return load(self.builder, address(self.builder, pointer, place, size), dtype, count, size * max(count, 1))

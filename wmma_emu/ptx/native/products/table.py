@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: MIT
+"""The rows of matrix instructions, by mnemonic."""
+
+from collections.abc import Callable
+
+from wmma_emu.ptx.native.products.mma import multiply_row
+from wmma_emu.ptx.native.products.moves import transpose_row
+from wmma_emu.ptx.native.rows import NotNativeError, Row
+from wmma_emu.ptx.native.warp_layout import WarpLayout
+from wmma_emu.ptx.program.program import PtxInstruction
+from wmma_emu.ptx.steps.lane_operations import CompileContext
+
+_Make = Callable[[PtxInstruction, WarpLayout, CompileContext], Row]
+
+
+def row_of(instruction: PtxInstruction, layout: WarpLayout, context: CompileContext) -> Row | None:
+    """Return the row of a matrix instruction; None for other instructions.
+
+    Raises
+    ------
+    NotNativeError
+        If the instruction has no native code.
+    """
+    make = _ROWS.get(instruction.mnemonic)
+    return None if make is None else make(instruction, layout, context)
+
+
+def _wmma(instruction: PtxInstruction, layout: WarpLayout, context: CompileContext) -> Row:
+    if instruction.modifiers[:1] == ("mma",):
+        return multiply_row(instruction, layout, context)
+    raise NotNativeError(f"{instruction.opcode} has no native code")
+
+
+def _missing(instruction: PtxInstruction, layout: WarpLayout, context: CompileContext) -> Row:
+    raise NotNativeError(f"{instruction.opcode} has no native code")
+
+
+_ROWS: dict[str, _Make] = {
+    "mma": multiply_row,
+    "wmma": _wmma,
+    "movmatrix": transpose_row,
+    "ldmatrix": _missing,
+    "stmatrix": _missing,
+    "wgmma": _missing,
+}
