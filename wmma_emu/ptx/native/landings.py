@@ -24,7 +24,7 @@ def move_instructions(copies: Sequence[ParameterCopy], layout: WarpLayout) -> It
     >>> from wmma_emu.ptx.program.program import KernelProgram
     >>> layout = WarpLayout(KernelProgram("k", (), 0, (), (), (), 0, None, 32, None, None, ()))
     >>> [x.opcode for x in move_instructions([ParameterCopy(0, 16, 12)], layout)]
-    ['ld.local.b32', 'st.local.b32', 'ld.local.b32', 'st.local.b32', 'ld.local.b32', 'st.local.b32']
+    ['ld.param.b32', 'st.param.b32', 'ld.param.b32', 'st.param.b32', 'ld.param.b32', 'st.param.b32']
     """
     for copy in copies:
         together = copy.source | copy.target | copy.bytes | 8
@@ -34,7 +34,7 @@ def move_instructions(copies: Sequence[ParameterCopy], layout: WarpLayout) -> It
             for mnemonic, first in (("ld", copy.source), ("st", copy.target)):
                 address = AddressOperand(Symbol("local", first + offset, "", size, is_parameter=True))
                 operands = (register, address) if mnemonic == "ld" else (address, register)
-                words = "local", f"b{8 * size}"
+                words = "param", f"b{8 * size}"
                 yield PtxInstruction(".".join((mnemonic, *words)), mnemonic, words, operands, None, 0, 0)
 
 
