@@ -15,7 +15,7 @@ from llvmlite import ir
 from tools.ptx_scalar_cases import _case
 from wmma_emu.ptx.machine.value_steps import operands_of
 from wmma_emu.ptx.native.operations import row_of
-from wmma_emu.ptx.native.rows import FUNCTION, LONG, POINTER, WORD, Row
+from wmma_emu.ptx.native.rows import LONG, POINTER, WORD, Row
 from wmma_emu.ptx.native.warp_layout import WarpLayout
 from wmma_emu.ptx.program.program import (
     Immediate,
@@ -101,7 +101,10 @@ def machine(level: int = 2) -> Any:
     llvm.initialize_native_asmprinter()
     target = llvm.Target.from_default_triple()
     return target.create_target_machine(
-        cpu=os.environ.get("CPU") or llvm.get_host_cpu_name(), features="" if os.environ.get("CPU") else llvm.get_host_cpu_features().flatten(), opt=level, jit=True
+        cpu=os.environ.get("CPU") or llvm.get_host_cpu_name(),
+        features="" if os.environ.get("CPU") else llvm.get_host_cpu_features().flatten(),
+        opt=level,
+        jit=True,
     )
 
 
@@ -142,7 +145,9 @@ def native_results(case: Case, address: int, sources: Sequence[Any], mask: int =
         _part(memory, offset, bits)[:] = -(value & 1) & 0xFFFF_FFFF if bits == 1 else value
     targets, given = _registers(case)
     for register in targets:
-        _part(memory, case.layout.offset_of(register), bits_of_type(register.type))[:] = _ONES[bits_of_type(register.type)]
+        _part(memory, case.layout.offset_of(register), bits_of_type(register.type))[:] = _ONES[
+            bits_of_type(register.type)
+        ]
     for register, values in zip(given, (x for x in sources if x.size > 1), strict=True):
         words = values.reshape(warps, -1)
         if values.dtype == bool:
