@@ -170,6 +170,8 @@ def _ranges(
     for row, i in enumerate(order, 1):
         found, flags = heap.ranges[i], 0
         flags |= RangeFlag.WRITEABLE * found.writeable
+        if i < heap.device_heap_range and not found.writeable:
+            flags |= RangeFlag.CONSTANT
         if i in watched:
             flags |= RangeFlag.WATCHED
             begin = first[i] // line * line

@@ -90,6 +90,8 @@ class RangeFlag(IntFlag):
     WRITEABLE = 1
     WATCHED = 2
     """Accesses are recorded, since the kernel may write the range."""
+    CONSTANT = 4
+    """It is a variable of constant memory."""
 
 
 class WarpField(IntEnum):
