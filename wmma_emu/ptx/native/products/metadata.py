@@ -15,9 +15,7 @@ from wmma_emu.llvm.operations import take
 from wmma_emu.llvm.values import Symbol
 
 
-def write_chosen(
-    tile: Tile, entry: Instruction, selector: int, words: Symbol, pointer: ir.Value
-) -> ir.Value:
+def write_chosen(tile: Tile, entry: Instruction, selector: int, words: Symbol, pointer: ir.Value) -> ir.Value:
     """Write the table (k, rows) of a tile for the metadata of one warp; return a bit: whether a nibble is illegal."""
     builder = words.builder
     found, places = metadata_map(entry, selector), granularity_of(entry)
@@ -25,7 +23,7 @@ def write_chosen(
     illegal: Any = None
     for chunk in range(found.lane.shape[1]):
         lane, shift = found.lane[: tile.rows, chunk], 4 * found.nibble[: tile.rows, chunk]
-        nibble: Any = words.picked(lane) >> shift.astype(np.uint32) & np.uint32(15)  # type: ignore[operator]
+        nibble: Any = words.picked(lane) >> shift.astype(np.uint32) & np.uint32(15)
         wrong = (np.right_shift(np.uint32(legal), nibble) & np.uint32(1)) == 0
         illegal = wrong if illegal is None else illegal | wrong
         for kept in range(places.kept):
