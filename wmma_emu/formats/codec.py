@@ -108,7 +108,7 @@ def decode(bits: Bits, fmt: Format | str) -> NDArray[np.float64]:
     return np.where(u.sign, -magnitude, magnitude)
 
 
-def _require_patterns(bits: object, fmt: Format) -> None:
+def _require_patterns(bits: Any, fmt: Format) -> None:
     """Reject arrays that are not unsigned: a float or a signed integer would be read as a different number."""
     dtype = getattr(bits, "dtype", None)
     if not is_numpy(bits) or dtype is None or dtype.kind != "u":

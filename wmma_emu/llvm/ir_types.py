@@ -11,6 +11,10 @@ _FLOATS = {2: ir.HalfType(), 4: ir.FloatType(), 8: ir.DoubleType()}
 _NAMES = {"half": "f16", "float": "f32", "double": "f64"}
 
 
+class NotTraceableError(TypeError):
+    """A function does something with a symbol that has no intermediate code; the message says what."""
+
+
 def element(dtype: Any) -> ir.Type:
     """Return the type of one element.
 
@@ -35,6 +39,27 @@ def of_shape(dtype: Any, shape: tuple[int, ...]) -> ir.Type:
     return vector(dtype, int(np.prod(shape))) if shape else element(dtype)
 
 
+def scalar(kind: ir.Type) -> ir.Type:
+    """Return the type of the elements of a vector; another type itself."""
+    return kind.element if isinstance(kind, ir.VectorType) else kind
+
+
+def like(kind: ir.Type, one: ir.Type) -> ir.Type:
+    """Return a type with other elements and the same number of them."""
+    return ir.VectorType(one, kind.count) if isinstance(kind, ir.VectorType) else one
+
+
+def repeated(value: Any, kind: ir.Type) -> ir.Constant:
+    """Return a number as a constant of a type, in every element of a vector.
+
+    Examples
+    --------
+    >>> str(repeated(7, vector("i4", 2)))
+    '<2 x i32> <i32 7, i32 7>'
+    """
+    return ir.Constant(kind, value)
+
+
 def constant(array: NDArray[Any]) -> ir.Constant:
     """Return an array as a constant."""
     kind = element(array.dtype)
@@ -53,9 +78,8 @@ def call(builder: ir.IRBuilder, name: str, *arguments: ir.Value) -> ir.Value:
     The name is completed by the type: ``llvm.umin`` becomes ``llvm.umin.v8i32``.
     """
     kind = arguments[0].type
-    is_vector = isinstance(kind, ir.VectorType)
-    one = str(kind.element if is_vector else kind)
-    suffix = (f"v{kind.count}" if is_vector else "") + _NAMES.get(one, one)
+    one = str(scalar(kind))
+    suffix = (f"v{kind.count}" if isinstance(kind, ir.VectorType) else "") + _NAMES.get(one, one)
     signature = ir.FunctionType(kind, [x.type for x in arguments])
     return builder.call(declared(builder.module, f"{name}.{suffix}", signature), arguments)
 

@@ -2,26 +2,26 @@
 """Symbols: values of LLVM's intermediate code that behave as NumPy arrays.
 
 A function that is written for NumPy arrays, called with symbols, writes the instructions that compute the same bits,
-with NumPy's dtypes and promotion. Branches on data are not possible: ``any()`` is True and ``all()`` is False, so that a
-function takes its general way, and the truth of a symbol raises `NotTraceableError`.
+with NumPy's dtypes and promotion. Branches on data are not possible: ``any()`` is True and ``all()`` is False, so that
+a function takes its general way, and the truth of a symbol raises `NotTraceableError`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 from llvmlite import ir
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from wmma_emu.llvm import ir_types
+from wmma_emu.llvm import casts, ir_types, tables
+from wmma_emu.llvm.ir_types import NotTraceableError
+from wmma_emu.llvm.ufuncs import UFUNCS
+
+__all__ = ["NotTraceableError", "Symbol", "builder_of", "constant", "shape_of", "symbol_of"]
 
 Shape = tuple[int, ...]
-
-
-class NotTraceableError(TypeError):
-    """A function does something with a symbol that has no intermediate code; the message says what."""
 
 
 class Symbol(NDArrayOperatorsMixin):
@@ -53,9 +53,8 @@ class Symbol(NDArrayOperatorsMixin):
 
     def __init__(self, builder: ir.IRBuilder, value: ir.Value, dtype: Any, shape: Shape | None = None) -> None:
         self.builder, self.value, self.dtype = builder, value, np.dtype(dtype)
-        self.shape: Shape = (value.type.count if isinstance(value.type, ir.VectorType) else 0,) if shape is None else shape
-        if shape is None and not isinstance(value.type, ir.VectorType):
-            self.shape = ()
+        whole = (value.type.count,) if isinstance(value.type, ir.VectorType) else ()
+        self.shape: Shape = whole if shape is None else shape
 
     @property
     def ndim(self) -> int:
@@ -73,18 +72,14 @@ class Symbol(NDArrayOperatorsMixin):
         return np.empty(0).flags
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **keywords: Any) -> Any:
-        from wmma_emu.llvm.operations import apply
-
         if method != "__call__":
             raise NotTraceableError(f"numpy.{ufunc.__name__}.{method} of a symbol has no code")
-        return apply(ufunc, inputs, **keywords)
+        return _apply(ufunc, inputs, **keywords)
 
     def __array_function__(self, function: Any, types: Any, args: Any, keywords: Any) -> Any:
-        from wmma_emu.llvm.operations import FUNCTIONS
-
-        if function not in FUNCTIONS:
+        if function not in _FUNCTIONS:
             raise NotTraceableError(f"numpy.{function.__name__} of a symbol has no code")
-        return FUNCTIONS[function](*args, **keywords)
+        return _FUNCTIONS[function](*args, **keywords)
 
     def __array__(self, *args: Any, **keywords: Any) -> Any:
         raise NotTraceableError("a symbol cannot become an array: numpy.asarray, or an index of an array")
@@ -108,9 +103,9 @@ class Symbol(NDArrayOperatorsMixin):
 
     def astype(self, dtype: Any, copy: bool = True) -> Symbol:
         """Convert the elements, as NumPy does on this machine."""
-        from wmma_emu.llvm.casts import cast
-
-        return cast(self, np.dtype(dtype))
+        target = np.dtype(dtype)
+        value = self.value if target == self.dtype else casts.cast(self.builder, self.value, self.dtype, target)
+        return Symbol(self.builder, value, target, self.shape)
 
     def view(self, dtype: Any) -> Symbol:
         """Reinterpret the bits; another width changes the length of the last axis."""
@@ -141,9 +136,9 @@ class Symbol(NDArrayOperatorsMixin):
 
     def taken_from(self, table: np.ndarray[Any, Any]) -> Symbol:
         """Return the elements of a known table at these indices, which have to be in its range."""
-        from wmma_emu.llvm.operations import take
-
-        return take(table, self)
+        values = tables.narrowest(np.ascontiguousarray(table))
+        found = tables.gather(self.builder, values, self.astype(np.int64).value)
+        return Symbol(self.builder, found, values.dtype, self.shape).astype(table.dtype)
 
     def copy(self) -> Symbol:
         """Return a symbol that in-place operations on this one do not change."""
@@ -180,9 +175,7 @@ class Symbol(NDArrayOperatorsMixin):
         vector = self.value
         if not self.shape:
             one = ir_types.vector(self.dtype, 1)
-            vector = self.builder.insert_element(
-                ir.Constant(one, ir.Undefined), vector, ir.Constant(ir.IntType(32), 0)
-            )
+            vector = self.builder.insert_element(ir.Constant(one, ir.Undefined), vector, ir.Constant(ir.IntType(32), 0))
         mask = ir.Constant(ir.VectorType(ir.IntType(32), len(flat)), flat)
         value = self.builder.shuffle_vector(vector, ir.Constant(vector.type, ir.Undefined), mask)
         return Symbol(self.builder, value, self.dtype, positions.shape)
@@ -218,3 +211,72 @@ def shape_of(values: Iterable[Any]) -> Shape:
 def builder_of(values: Iterable[Any]) -> ir.IRBuilder:
     """Return the builder of the first symbol among values."""
     return next(x.builder for x in values if isinstance(x, Symbol))
+
+
+def _apply(ufunc: np.ufunc, inputs: tuple[Any, ...], out: Any = None, where: Any = True, **keywords: Any) -> Any:
+    """Write the code of a ufunc on inputs of which at least one, or the output, is a symbol."""
+    if ufunc not in UFUNCS or where is not True or keywords:
+        raise NotTraceableError(f"numpy.{ufunc.__name__} of a symbol has no code")
+    if out is not None and not isinstance(out[0], Symbol):
+        raise NotTraceableError(f"numpy.{ufunc.__name__} writes a symbol into an array")
+    known = [_dtype(x) for x in inputs]
+    dtypes = ufunc.resolve_dtypes((*known, *(None,) * ufunc.nout))
+    if any(x.hasobject for x in dtypes):
+        raise NotTraceableError(f"numpy.{ufunc.__name__} of {known} needs Python's integers")
+    builder, shape = builder_of((*inputs, *(out or ()))), shape_of(inputs)
+    operands = [symbol_of(builder, x, dtype, shape) for x, dtype in zip(inputs, dtypes, strict=False)]
+    value = UFUNCS[ufunc](builder, operands[0].dtype, *(x.value for x in operands))
+    result = Symbol(builder, value, dtypes[-1], shape)
+    if out is None:
+        return result
+    if shape != out[0].shape:
+        raise NotTraceableError("an operation in place would change the shape of a symbol")
+    out[0].value = result.astype(out[0].dtype).value
+    return out[0]
+
+
+def _dtype(x: Any) -> Any:
+    """Return the dtype of an operand; Python's numbers adapt to the others."""
+    return type(x) if type(x) in (int, float) else x.dtype if isinstance(x, Symbol) else np.asarray(x).dtype
+
+
+def _where(condition: Any, a: Any, b: Any) -> Any:
+    """Write `numpy.where`."""
+    both = [x if type(x) in (int, float) else _dtype(x) for x in (a, b)]
+    dtype, builder, shape = np.result_type(*both), builder_of((condition, a, b)), shape_of((condition, a, b))
+    if not isinstance(condition, Symbol) and np.ndim(condition) == 0:
+        return symbol_of(builder, a if condition else b, dtype, shape)
+    chosen = symbol_of(builder, condition, np.bool_, shape)
+    x, y = (symbol_of(builder, value, dtype, shape) for value in (a, b))
+    return Symbol(builder, builder.select(chosen.value, x.value, y.value), dtype, shape)
+
+
+def _clip(a: Any, low: Any, high: Any) -> Any:
+    return np.minimum(np.maximum(a, low), high)
+
+
+def _filled(shape: Shape, value: Any, dtype: Any) -> Any:
+    return np.full(shape, value, dtype)
+
+
+_FUNCTIONS: dict[Any, Callable[..., Any]] = {
+    np.where: _where,
+    np.clip: _clip,
+    np.any: lambda a, **_: True,
+    np.all: lambda a, **_: False,
+    np.shape: lambda a: a.shape,
+    np.ndim: lambda a: a.ndim,
+    np.size: lambda a: a.size,
+    np.full_like: lambda a, value, dtype=None: _filled(a.shape, value, dtype or a.dtype),
+    np.zeros_like: lambda a, dtype=None: _filled(a.shape, 0, dtype or a.dtype),
+    np.ones_like: lambda a, dtype=None: _filled(a.shape, 1, dtype or a.dtype),
+    np.atleast_1d: lambda a: a if a.shape else a.reshape(1),
+    np.sum: lambda a, axis: a.sum(axis),
+    np.reshape: lambda a, shape: a.reshape(shape),
+    np.broadcast_to: lambda a, shape: a.broadcast_to(tuple(shape)),
+    np.broadcast_arrays: lambda *arrays: tuple(
+        x.broadcast_to(shape_of(arrays)) if isinstance(x, Symbol) else np.broadcast_to(x, shape_of(arrays))
+        for x in arrays
+    ),
+}
+"""The other functions of NumPy."""

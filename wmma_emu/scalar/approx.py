@@ -153,7 +153,9 @@ def approx_factors(name: str, *operands: Any, ftz: bool = False) -> tuple[Any, A
     wide = [x.astype(np.int64) for x in _broadcast(*operands)]
     xp = namespace(wide[0])
     one, other = function(*wide)
-    return one.astype(np.uint32), xp.broadcast_to(xp.full_like(one, other) if isinstance(other, int) else other, one.shape).astype(np.uint32)
+    return one.astype(np.uint32), xp.broadcast_to(
+        xp.full_like(one, other) if isinstance(other, int) else other, one.shape
+    ).astype(np.uint32)
 
 
 def _broadcast(*operands: Any) -> list[Any]:

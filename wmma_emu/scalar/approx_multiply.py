@@ -25,8 +25,8 @@ def multiply(a: Any, b: Any, *, toward_zero: bool = False, ftz: bool = False) ->
         b = xp.full_like(a, b)
     if is_traced(a, b):
         # Compiled code multiplies floats faster, and its thread does not flush subnormal numbers.
-        words = (x.astype(np.uint32) for x in (a, b))
-        return rounded_single.mul(*words, "RZ" if toward_zero else "RNE", ftz).astype(np.int64)
+        x, y = (word.astype(np.uint32) for word in (a, b))
+        return rounded_single.mul(x, y, "RZ" if toward_zero else "RNE", ftz).astype(np.int64)
     x, y = Fields(a), Fields(b)
     sign = x.sign ^ y.sign
     p = _significand(x, ftz) * _significand(y, ftz)

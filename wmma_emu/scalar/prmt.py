@@ -92,7 +92,8 @@ def _selector(chosen: NDArray[np.uint64], mode: str, place: int) -> NDArray[np.u
     if not mode:
         return chosen >> np.uint64(4 * place) & np.uint64(15)
     bytes_of_place = np.array([row[place] for row in PRMT_MODES[mode]], np.uint64)
-    return looked_up(bytes_of_place, (chosen & np.uint64(3)).astype(np.intp))
+    found: NDArray[np.uint64] = looked_up(bytes_of_place, (chosen & np.uint64(3)).astype(np.intp))
+    return found
 
 
 def _word(value: object, name: str) -> NDArray[np.uint32]:

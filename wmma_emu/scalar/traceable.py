@@ -35,16 +35,18 @@ def fused(x: Any, y: Any, z: Any) -> Any:
     return None if operation is None else operation(x, y, z)
 
 
-def replaced(result: Any, wrong: Any, function: Callable[..., Any], *operands: Any) -> Any:
-    """Return a result with the elements where ``wrong`` holds replaced by a function of these elements of operands.
+def corrected(result: Any, wrong: Any, function: Callable[..., Any], *operands: Any) -> Any:
+    """Return a function of operands, of which ``result`` has the right elements except where ``wrong`` holds.
+
+    NumPy computes only these elements, in place; symbols compute all.
 
     Examples
     --------
-    >>> replaced(np.array([1, 2]), np.array([False, True]), np.negative, np.array([3, 4]))
-    array([ 1, -4])
+    >>> corrected(np.array([-3, 2]), np.array([False, True]), np.negative, np.array([3, 4]))
+    array([-3, -4])
     """
-    if not isinstance(wrong, np.ndarray):
-        return np.where(wrong, function(*operands), result)
+    if is_traced(*operands):
+        return function(*operands)
     result[wrong] = function(*(np.broadcast_to(x, wrong.shape)[wrong] for x in operands))
     return result
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Rows of lane operations, which each thread computes from its own values: traced from the NumPy machine's functions."""
+"""Rows of lane operations, which each thread computes alone: traced from the NumPy machine's functions."""
 
 from wmma_emu.ptx.native.operations.operands import row_of
 

@@ -35,7 +35,9 @@ class Slot:
     def __str__(self) -> str:
         if self.constant is not None:
             return f"={self.constant}"
-        return ("!" if self.negated else "") + (f"{self.bits}" if self.bits == self.stored else f"{self.bits}:{self.stored}")
+        return ("!" if self.negated else "") + (
+            f"{self.bits}" if self.bits == self.stored else f"{self.bits}:{self.stored}"
+        )
 
 
 def define(
@@ -55,9 +57,7 @@ def define(
     lane = builder.phi(WORD, "lane")
     lane.add_incoming(WORD(0), entry)
     gathered = [builder.phi(WORD) if x.stored == 1 else None for x in targets]
-    values = [
-        _value(builder, x, place, word, lane) for x, place, word in zip(sources, read, words, strict=True)
-    ]
+    values = [_value(builder, x, place, word, lane) for x, place, word in zip(sources, read, words, strict=True)]
     results = _results(name, compute, values)
     executing = _bits(builder, mask, lane)
     predicates = []
@@ -104,9 +104,7 @@ def _predicate(builder: ir.IRBuilder, slot: Slot, place: ir.Value | None) -> ir.
     return builder.not_(word) if slot.negated else word
 
 
-def _value(
-    builder: ir.IRBuilder, slot: Slot, place: ir.Value | None, word: ir.Value | None, lane: ir.Value
-) -> Any:
+def _value(builder: ir.IRBuilder, slot: Slot, place: ir.Value | None, word: ir.Value | None, lane: ir.Value) -> Any:
     """Return the values of a group of lanes, in the dtype of the operand's type."""
     if place is None:
         return np.full((1, 1, 1), slot.constant, dtype_of_bits(slot.bits))

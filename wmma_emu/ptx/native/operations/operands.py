@@ -9,9 +9,10 @@ import numpy as np
 from wmma_emu.ptx.constants import constant
 from wmma_emu.ptx.machine.value_steps import operands_of, require_widths
 from wmma_emu.ptx.native.operations.code import Slot, define
-from wmma_emu.ptx.native.rows import NotNativeError, Row
+from wmma_emu.ptx.native.rows import Row
 from wmma_emu.ptx.native.warp_layout import WarpLayout
-from wmma_emu.ptx.program.program import Immediate, Operand, Predicate, PtxInstruction, Register, SpecialRegister, Symbol
+from wmma_emu.ptx.program.program import Immediate, Operand, Predicate, PtxInstruction, Register
+from wmma_emu.ptx.state import carry_of
 from wmma_emu.ptx.steps.lane_operations import CompileContext
 from wmma_emu.ptx.steps.operation_entries import CARRY
 from wmma_emu.ptx.steps.values import VALUE_STEPS
@@ -39,8 +40,7 @@ def row_of(instruction: PtxInstruction, layout: WarpLayout, context: CompileCont
     if instruction.mnemonic not in VALUE_STEPS:
         return None
     operation = VALUE_STEPS[instruction.mnemonic](instruction)
-    carry = Register(len(layout.program.registers), "%cc", "pred")
-    targets, sources = operands_of(instruction, operation, carry)
+    targets, sources = operands_of(instruction, operation, carry_of(layout.program))
     require_widths(instruction, [*targets, *sources], (*operation.destinations, *operation.sources))
     written = [_target(x, _type(kind), layout) for x, kind in zip(targets, operation.destinations, strict=True)]
     built_in = BUILT_IN.get(instruction.mnemonic)
@@ -67,19 +67,9 @@ def _target(register: Register | None, kind: str, layout: WarpLayout) -> _Place:
 
 
 def _source(operand: Operand, kind: str, layout: WarpLayout) -> _Place:
-    bits = bits_of_type(kind)
-    match operand:
-        case Register():
-            return _Place(Slot(bits, bits_of_type(operand.type)), layout.offset_of(operand))
-        case Predicate():
-            return _Place(Slot(bits, 1, negated=operand.negated), layout.offset_of(operand.register))
-        case Immediate():
-            return _Place(Slot(bits, bits), layout.constant(int(constant(operand, kind).flat[0]), bits))
-        case SpecialRegister():
-            return _Place(Slot(bits, bits), layout.special(operand.name, bits))
-        case Symbol():
-            return _Place(Slot(bits, bits), layout.symbol(operand, bits))
-    raise NotNativeError(f"{operand} is not a source of a lane operation")
+    bits, negated = bits_of_type(kind), isinstance(operand, Predicate) and operand.negated
+    stored = bits_of_type(operand.type) if isinstance(operand, Register) else bits
+    return _Place(Slot(bits, stored, negated), layout.source(operand, kind))
 
 
 def _built_in(operand: Immediate, kind: str) -> _Place:

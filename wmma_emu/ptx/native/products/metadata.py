@@ -11,7 +11,6 @@ from wmma_emu.arithmetic.native.code import address, any_of, store
 from wmma_emu.arithmetic.native.tile import Tile
 from wmma_emu.instructions import Instruction
 from wmma_emu.layouts.metadata import granularity_of, metadata_map
-from wmma_emu.llvm.operations import take
 from wmma_emu.llvm.values import Symbol
 
 
@@ -30,7 +29,7 @@ def write_chosen(tile: Tile, entry: Instruction, selector: int, words: Symbol, p
             depth = _depths(tile.depth, places.nibbles, kept, chunk * places.chunk)
             k = chunk * places.kept + kept
             place = address(builder, pointer, k * tile.rows, 4)
-            store(take(depth, nibble), place)
+            store(nibble.taken_from(depth), place)
     return any_of(illegal)
 
 

@@ -63,7 +63,7 @@ def _moving(
     found = address_operand(instruction, operand, ("shared",))
     if not space_of(instruction, found).startswith("shared"):
         raise NotNativeError(f"{instruction.opcode} with generic addresses has no native code")
-    place, checks = address_of(layout, found, "shared"), checks_of(layout.program)
+    place, checks = address_of(layout, found), checks_of(layout.program)
     name = f"{move.mnemonic} {place.bits} {checks.granule} {checks.atomics}"
     body = partial(write, move=move, bits=place.bits, checks=checks)
     return Row(name, lambda module: native(name, module, body), (*place.words, *registers))

@@ -46,7 +46,7 @@ def transfer_row(instruction: PtxInstruction, layout: WarpLayout, context: Compi
     else:
         found = sources_of(instruction, transfer.vector, tile.layout.num_registers)
         registers = offsets_of_sources(layout, found, bits)
-    place = address_of(layout, transfer.address, transfer.space)
+    place = address_of(layout, transfer.address)
     stride = 0 if transfer.stride is None else offsets_of_sources(layout, [transfer.stride], 32)[0]
     space = SPACES[transfer.space] if transfer.space else "generic"
     code = _Transfer(tile, space, kind, place.bits, transfer.stride is not None, checks_of(layout.program))
