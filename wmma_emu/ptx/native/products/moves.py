@@ -76,7 +76,7 @@ def _checked(
     """Check the rows' addresses; return the addresses and the host pointers, or leave the function."""
     whole_warp(body.builder, context.value, mask.value)
     each, hosts = body.variable(LONG, LANES, alignment=64), body.variable(POINTER, LANES, alignment=64)
-    each.store(addresses(body, context, warp, record, _ADDRESS, bits), 64)
+    each.store(addresses(body, warp, record, _ADDRESS, bits), 64)
     lanes = body.constant(WORD, (1 << move.num_addresses) - 1)
     good = access(
         body, context, warp, each, hosts, state_of(context), lanes, space="shared", size=ROW_BYTES,

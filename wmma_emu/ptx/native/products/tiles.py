@@ -75,7 +75,7 @@ class _Transfer:
     def write(self, body: Body, context: Bits, warp: Bits, record: Bits, mask: Bits) -> None:
         """Write the body of the function."""
         whole_warp(body.builder, context.value, mask.value)
-        pointers = addresses(body, context, warp, record, _ADDRESS, self.bits)
+        pointers = addresses(body, warp, record, _ADDRESS, self.bits)
         strides = read(body, warp, word(record, _STRIDE), 32) if self.has_stride else None
         first, distance = self._checked(body, context, pointers, strides)
         registers = Registers(body.builder, warp.value, record.value)
