@@ -114,7 +114,7 @@ def _show(explanation: ModuleExplanation, terminal: Terminal) -> None:
 
 def _launch(arguments: Namespace, terminal: Terminal) -> int:
     options: dict[str, Any] = {"schedules": check_number("--schedules", arguments.schedules, first=1)}
-    options["asynchrony"] = arguments.asynchrony
+    options["asynchrony"], options["machine"] = arguments.asynchrony, arguments.machine
     if arguments.schedule is not None:
         options["schedule"] = check_number("--schedule", arguments.schedule)
     for name in ("max_steps", "max_bytes"):

@@ -15,6 +15,7 @@ _ARGUMENT = (
     "OUT.npy=IN.npy, written after the launch; zeros:f32:1024, temporary memory; null; bytes:0a0b, a struct"
 )
 _ASYNCHRONIES = ("eager", "late", "both")
+_MACHINES = ("auto", "native", "numpy")
 _CHECKS = ("memory", "undefined", "races", "synchronisation", "none")
 
 
@@ -51,6 +52,9 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     option(parser, "--asynchrony", completes=_ASYNCHRONIES, metavar="A", default="eager",
         help="when asynchronous copies and wgmma move their data: eager (default), at once; late, as late as the "
         "kernel allows; both, and compare the results")  # fmt: skip
+    option(parser, "--machine", completes=_MACHINES, metavar="M", default="auto",
+        help="the machine that runs the kernel: native, an error if it cannot; numpy; or auto (default), the native "
+        "one if it can, and the NumPy machine again if anything may be wrong")  # fmt: skip
     option(parser, "--max-steps", metavar="N",
         help="instructions executed before the launch is stopped; 1e8 if left out")  # fmt: skip
     option(parser, "--max-seconds", metavar="S", help="seconds before a run of the launch is stopped; 300 if left out")

@@ -11,6 +11,7 @@ import os
 import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import IO
 
 from wmma_emu.caches import cache_folder
 from wmma_emu.llvm.compile import processor
@@ -65,7 +66,7 @@ class ObjectCache:
         """Return the object code of a batch; None, and forget it, if it is damaged or was removed."""
         try:
             with open(batch, "rb") as file:
-                intact = file.readline(100) == _FORMAT
+                intact = _is_own(file) and file.readline(100) == _FORMAT
                 digest, rest = file.readline(100).strip(), file.read()
             os.utime(batch)
         except OSError:
@@ -94,6 +95,11 @@ class ObjectCache:
             _bound(self.folder.parent)
         except OSError:
             return
+
+
+def _is_own(file: IO[bytes]) -> bool:
+    """Return whether a file belongs to this user: code of others must not run, whatever folder is the cache."""
+    return not hasattr(os, "getuid") or os.fstat(file.fileno()).st_uid in (os.getuid(), 0)
 
 
 def key_of(sources: Iterable[Path]) -> str:

@@ -29,9 +29,14 @@ class Library:
 
     def __init__(self, sources: Iterable[Path]) -> None:
         self._addresses: dict[str, int] = {}
-        self._lock = threading.RLock()
+        self._begin_locking()
+        if hasattr(os, "register_at_fork"):  # a thread of the parent may hold the lock
+            os.register_at_fork(after_in_child=self._begin_locking)
         self._sources = tuple(sources)
         self._cache: ObjectCache | None = None
+
+    def _begin_locking(self) -> None:
+        self._lock = threading.RLock()
 
     def addresses(self, wanted: Mapping[str, Define]) -> Mapping[str, int]:
         """Return the addresses of functions, after compiling those that no process has compiled before."""

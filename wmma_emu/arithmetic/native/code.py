@@ -50,7 +50,9 @@ def gathered(pointer: ir.Value, indices: Symbol, dtype: Any) -> Symbol:
     place.type = ir.VectorType(POINTER, count)
     whole, every = ir_types.vector(dtype, count), ir.VectorType(ir.IntType(1), count)
     signature = ir.FunctionType(whole, [place.type, every, whole])
-    name = f"llvm.masked.gather.v{count}{np.dtype(dtype).kind.replace('u', 'i')}{8 * np.dtype(dtype).itemsize}.v{count}p0"
+    name = (
+        f"llvm.masked.gather.v{count}{np.dtype(dtype).kind.replace('u', 'i')}{8 * np.dtype(dtype).itemsize}.v{count}p0"
+    )
     gather = ir_types.declared(builder.module, name, signature)
     found = builder.call(gather, [place, ir.Constant(every, [1] * count), ir.Constant(whole, ir.Undefined)])
     return Symbol(builder, found, dtype, (count,))
@@ -73,9 +75,7 @@ def loop(builder: ir.IRBuilder, count: "int | ir.Value") -> Iterator[ir.Value]:
     builder.position_at_end(after)
 
 
-def fold(
-    builder: ir.IRBuilder, count: int, start: Symbol, step: Callable[[ir.Value, Symbol], Symbol]
-) -> Symbol:
+def fold(builder: ir.IRBuilder, count: int, start: Symbol, step: Callable[[ir.Value, Symbol], Symbol]) -> Symbol:
     """Write a loop that replaces a value by ``step(index, value)``, and return its last value."""
     before = builder.block
     with loop(builder, count) as index:
@@ -124,6 +124,37 @@ def fused(x: Symbol, y: Symbol, z: Symbol) -> Symbol:
     """Compute x * y + z, rounded once to nearest; y may be a scalar."""
     y = y.broadcast_to(x.shape)
     return Symbol(x.builder, ir_types.call(x.builder, "llvm.fma", x.value, y.value, z.value), x.dtype, x.shape)
+
+
+_ROUNDINGS = {"RZ": 0, "RNE": 1, "RU": 2, "RD": 3}
+"""The numbers of rounding modes in LLVM."""
+
+
+@contextmanager
+def rounding(builder: ir.IRBuilder, mode: str) -> Iterator[None]:
+    """Write code in which `fused` rounds in a mode: the processor's mode is changed for it."""
+    if mode != "RNE":
+        _set_rounding(builder, mode)
+    yield
+    if mode != "RNE":
+        _set_rounding(builder, "RNE")
+
+
+def _set_rounding(builder: ir.IRBuilder, mode: str) -> None:
+    signature = ir.FunctionType(ir.VoidType(), [ir.IntType(32)])
+    function = ir_types.declared(builder.module, "llvm.set.rounding", signature)
+    builder.call(function, [ir.Constant(ir.IntType(32), _ROUNDINGS[mode])])
+
+
+def fused_in_mode(x: Symbol, y: Symbol, z: Symbol) -> Symbol:
+    """Compute x * y + z, rounded once in the mode of the processor; y may be a scalar."""
+    builder, text = x.builder, ir.types.MetaDataType()
+    kinds = [x.value.type] * 3 + [text] * 2
+    name = f"llvm.experimental.constrained.fma.v{x.size}f{8 * x.dtype.itemsize}"
+    function = ir_types.declared(builder.module, name, ir.FunctionType(x.value.type, kinds))
+    words = [ir.MetaDataString(builder.module, word) for word in ("round.dynamic", "fpexcept.strict")]
+    found = builder.call(function, [x.value, y.broadcast_to(x.shape).value, z.value, *words])
+    return Symbol(builder, found, x.dtype, x.shape)
 
 
 def concatenated(parts: Sequence[Symbol]) -> Symbol:

@@ -29,6 +29,9 @@ _TEXTS = {
 }
 """What each flag of the native machine says."""
 
+_SHARE = 0.9
+"""The largest share of a launch's time limit that the native machine may use up."""
+
 
 class NativeLaunch:
     """An attempt to run a launch on the native machine.
@@ -65,6 +68,9 @@ class NativeLaunch:
             return outcome.counts
         heap.reset()
         self.seconds = outcome.seconds - spent
+        if self._options.max_seconds is not None:
+            # Where the time is over, the NumPy machine raises the error, after it has reached what takes so long.
+            self.seconds = min(self.seconds, max(_SHARE * self._options.max_seconds - spent, 0))
         self.reason = "; ".join(_TEXTS[x.name or ""] for x in outcome.flags)
         return None
 

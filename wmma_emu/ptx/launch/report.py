@@ -201,8 +201,9 @@ class Report:
             return str(entry)
 
         rate = f", {self.instructions / self.seconds / 1e6:.3g} million a second" if self.seconds > 0 else ""
+        machine = " on the native machine" if self.machine == "native" else ""
         lines = [
-            f"{self.kernel} on {self.arch}: {self.instructions} thread-instructions in {self.seconds:.3g} s{rate}"
+            f"{self.kernel} on {self.arch}: {self.instructions} thread-instructions in {self.seconds:.3g} s{rate}{machine}"
             + ("" if self.completed else "; it did not reach its end")
         ]
         headed = [(f"{severity}s", self._of(severity)) for severity in SEVERITIES]
@@ -222,7 +223,7 @@ class Report:
         if self.compiler:
             lines.append(f"compiled by: {self.compiler}")
         if verbose:
-            reason = f": {printable(self.machine_reason)}" if self.machine_reason else ""
+            reason = f", because {printable(self.machine_reason)}" if self.machine_reason else ""
             lines.append(f"machine: {self.machine}{reason}")
             lines.append(f"wmma_emu: {self.version}")
         if self.assumed:

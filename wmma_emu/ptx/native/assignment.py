@@ -43,7 +43,7 @@ def uses_of(instruction: PtxInstruction, carry: int) -> Uses:
         read.remove(x)
     first = instruction.operands[0] if instruction.operands else None
     if isinstance(first, Register) and instruction.mnemonic in READS_FIRST:
-        if instruction.mnemonic == "mbarrier" or "red" in instruction.modifiers[:1]:
+        if instruction.mnemonic == "mbarrier" or "red" in instruction.modifiers:
             read.remove(first.index)
         else:
             written = ()

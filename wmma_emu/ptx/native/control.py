@@ -4,7 +4,7 @@
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from wmma_emu.ptx.machine.barriers import decode_barrier, is_aligned
+from wmma_emu.ptx.machine.barriers import decode_barrier
 from wmma_emu.ptx.machine.compile import CompiledProgram
 from wmma_emu.ptx.machine.control import CONTROL
 from wmma_emu.ptx.machine.warp_sync import is_bar_warp, required_lanes
@@ -13,7 +13,7 @@ from wmma_emu.ptx.native.control_words import Field, Kind, Sync
 from wmma_emu.ptx.native.rows import NotNativeError
 from wmma_emu.ptx.native.warp_layout import WarpLayout
 from wmma_emu.ptx.program.flow import targets_of
-from wmma_emu.ptx.program.program import KernelProgram, Predicate, PtxInstruction
+from wmma_emu.ptx.program.program import KernelProgram, Predicate, PtxInstruction, Register
 
 Words = dict[Field, int]
 
@@ -100,6 +100,11 @@ def end_words(pc: int, compiled: CompiledProgram, places: Places, layout: WarpLa
     return words
 
 
+def landing_words(pc: int, places: Places, layout: WarpLayout) -> Words:
+    """Return the words of the landing before the basic block at an index."""
+    return _to(places.of[pc], layout)
+
+
 def exit_words(layout: WarpLayout) -> Words:
     """Return the words of a basic block at which threads exit."""
     guard, complement = guard_of(None, layout)
@@ -182,7 +187,13 @@ def _trap(end: _Ends) -> Words:
 
 
 def _indexed(end: _Ends) -> Words:
-    raise NotNativeError(end.instruction.opcode)
+    (index,) = end.instruction.operands
+    if not isinstance(index, Register):
+        raise NotNativeError(f"{end.instruction.opcode} without a register")
+    return {
+        Field.KIND: Kind.INDEXED, Field.SLOT: end.layout.source(index, "u32"),
+        Field.SOURCE: len(end.instruction.targets),
+    }  # fmt: skip
 
 
 _ENDS: dict[str, Callable[[_Ends], Words]] = {
@@ -199,9 +210,3 @@ def followers(pc: int, compiled: CompiledProgram) -> tuple[int, ...]:
         found.append(instruction.callee)
     ends = instruction.mnemonic in ("bra", "brx", "ret", "exit", "trap") and instruction.guard is None
     return tuple(found) if ends else (*found, pc + 1)
-
-
-__all__ = [
-    "Places", "Words", "end_words", "exit_words", "followers", "guard_of", "has_landing", "is_aligned", "is_barrier",
-    "is_control", "places_of", "sync_words",
-]  # fmt: skip

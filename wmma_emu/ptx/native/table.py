@@ -23,16 +23,18 @@ from wmma_emu.ptx.native.control import (
     exit_words,
     followers,
     guard_of,
-    is_barrier,
     is_control,
+    landing_words,
     places_of,
     sync_words,
 )
 from wmma_emu.ptx.native.control_words import EntryField, Field
+from wmma_emu.ptx.native.landings import move_instructions, votes_row
 from wmma_emu.ptx.native.definedness_rows import propagate, require_defined
 from wmma_emu.ptx.native.rows import NotNativeError, Row
+from wmma_emu.ptx.native.warp_image import constants_image
 from wmma_emu.ptx.native.warp_layout import WarpLayout
-from wmma_emu.ptx.program.program import Predicate, PtxInstruction
+from wmma_emu.ptx.program.program import ParameterCopy, Predicate, PtxInstruction
 from wmma_emu.ptx.steps.lane_operations import CompileContext
 from wmma_emu.ptx.steps.table import NOTHING
 
@@ -51,15 +53,19 @@ class _Entry(NamedTuple):
 
 
 class _Block(NamedTuple):
+    """A basic block; ``targets`` are the places of an indexed branch."""
+
     words: Words
     entries: list[_Entry]
+    targets: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KernelTable:
     """A kernel that is ready for the driver: the arrays that its basic blocks point to, and where values belong.
 
-    ``blocks``, ``entries`` and ``records`` point to each other by their addresses. ``waiting`` is the offset of the
+    ``blocks``, ``entries``, ``records`` and ``targets`` point to each other by their addresses. ``constants`` is the memory of
+    a warp with the constants. ``waiting`` is the offset of the
     masks of the lanes that wait at barriers, ``driver`` the address of the driver.
     """
 
@@ -68,8 +74,10 @@ class KernelTable:
     blocks: NDArray[np.int64]
     entries: NDArray[np.int64]
     records: NDArray[np.uint32]
+    targets: NDArray[np.int64]
     waiting: int
     driver: int
+    constants: NDArray[np.uint8]
     has_warpgroups: bool
 
 
@@ -82,7 +90,7 @@ def table_of(compiled: CompiledProgram, context: CompileContext) -> KernelTable:
         If the kernel has an instruction without native code.
     """
     if compiled.stack is not None:
-        raise NotNativeError("its functions have frames: it calls them through addresses or recursively, or uses alloca")
+        raise NotNativeError("it calls functions through addresses or recursively, or uses alloca")
     layout = WarpLayout(compiled.program)
     blocks = [*_TableBuilder(compiled, layout, context).blocks()]
     waiting = layout.reserve(64)
@@ -96,16 +104,20 @@ def table_of(compiled: CompiledProgram, context: CompileContext) -> KernelTable:
         words[:] = addresses[row.name], at, *guard_of(guard, layout)
         at += 4 * len(row.record)
     found = np.zeros((len(blocks), Field.COUNT_OF_WORDS), np.int64)
-    first = 0
+    targets = np.array([x for block in blocks for x in block.targets], np.int64)
+    first = target = 0
     for words, block in zip(found, blocks, strict=True):
         for name, value in block.words.items():
             words[name] = value
         words[Field.CODE] = table.ctypes.data + first * table.strides[0]
         words[Field.COUNT] = len(block.entries)
         first += len(block.entries)
+        if block.targets:
+            words[Field.THREADS] = targets.ctypes.data + target * targets.itemsize
+            target += len(block.targets)
     has_warpgroups = any(x.mnemonic in _WARPGROUP for x in compiled.program.instructions)
     return KernelTable(
-        compiled, layout, found, table, records, waiting, addresses[RUN_BLOCKS], has_warpgroups
+        compiled, layout, found, table, records, targets, waiting, addresses[RUN_BLOCKS], constants_image(layout), has_warpgroups,
     )  # fmt: skip
 
 
@@ -132,7 +144,18 @@ class _TableBuilder:
             yield self._block(self._ranges[start])
 
     def _landing(self, pc: int) -> _Block:
-        raise NotNativeError(f"the results of {self._code[pc - 1].opcode}")
+        """Return the basic block in which threads receive the results of the instruction before an index."""
+        instruction = self._code[pc - 1]
+        if instruction.mnemonic == "call":
+            entries = [_Entry(row, None) for row in self._copies(instruction.copies_out)]
+        else:
+            entries = [_Entry(votes_row(instruction, self._layout), None)]
+        return _Block(landing_words(pc, self._places, self._layout), entries)
+
+    def _copies(self, copies: Sequence[ParameterCopy]) -> Iterator[Row]:
+        """Yield the rows that copy arguments or results in the local memory of each thread."""
+        for move in move_instructions(copies, self._layout):
+            yield from self._rows(move)
 
     def _block(self, pcs: range) -> _Block:
         if not pcs:
@@ -144,7 +167,7 @@ class _TableBuilder:
         words[Field.IS_SPINNING] = self._may_spin(pcs)
         if pcs.start not in self._compiled.exiting:
             words[Field.IS_EXIT] = 0
-        return _Block(words, entries)
+        return _Block(words, entries, tuple(self._places.of[x] for x in self._code[pcs[-1]].targets))
 
     def _may_spin(self, pcs: range) -> int:
         """Return whether a basic block ends a loop in which threads may wait for others."""
@@ -166,7 +189,7 @@ class _TableBuilder:
         if unproven.written:  # before the instruction, which may change its own guard
             passed = unproven.read if is_value(instruction) else ()
             yield _Entry(propagate(self._offsets(passed), self._offsets(unproven.written)), guard)
-        for row in self._rows(instruction):
+        for row in (*self._rows(instruction), *self._copies(instruction.copies_in)):
             yield _Entry(row, guard)
 
     def _offsets(self, registers: Sequence[int]) -> list[int]:

@@ -21,7 +21,9 @@ from wmma_emu.ptx.native.memory import row_of
 from wmma_emu.ptx.native.memory.memory_of_launch import NativeMemory, races_between_workers
 from wmma_emu.ptx.native.memory.time import begin_block, meet_lanes, pass_barrier
 from wmma_emu.ptx.native.rows import FUNCTION
-from wmma_emu.ptx.native.warp_layout import EXISTING, WARP_NUMBER, WarpLayout
+from wmma_emu.ptx.native.warp_image import warp_image
+from wmma_emu.ptx.native.warp_layout import EXISTING, WarpLayout
+from wmma_emu.ptx.threads import Threads
 
 HEAD = ".version 8.6\n.target sm_90\n.address_size 64\n"
 
@@ -155,6 +157,8 @@ class StraightLine:
             program, heap, parameters, self.kernel.compiled.written, self.grid, self.warps, self.dynamic
         )
         given = self._given(heap, parameters)
+        threads = Threads(Dim3(self.grid), Dim3(self.block), np.arange(1))
+        self.image = warp_image(layout, threads, self.kernel.binding.arch, heap, self.dynamic)
         contexts = [np.zeros(Word.COUNT, np.uint64) for _ in range(self.workers)]
         workers = [memory.worker(x) for x in contexts]
         self.values: dict[str, np.ndarray] = {}
@@ -186,16 +190,10 @@ class StraightLine:
 
     def _run_block(self, block, context, layout, rows, given, repeats):
         memory = _aligned(layout.bytes * self.warps).reshape(self.warps, layout.bytes)
+        memory[:] = self.image
         at = context.ctypes.data
         context[Word.BLOCK_INDEX], context[Word.WARP_MEMORY], context[Word.EPOCH] = block, memory.ctypes.data, 1
         for w in range(self.warps):
-            words = memory[w].view(np.uint32)
-            words[WARP_NUMBER // 4] = w
-            words[EXISTING // 4] = (1 << min(LANES, self.block - LANES * w)) - 1
-            for (value, bits), offset in layout.constants.items():
-                memory[w, offset : offset + 4 * bits].view(f"u{max(bits // 8, 4)}")[:] = (
-                    value if bits > 1 else (0xFFFFFFFF if value else 0)
-                )
             for register in self.kernel.program.registers:
                 if register.index in given:
                     self._put(memory[w], layout, register, given[register.index][block, w])

@@ -96,7 +96,9 @@ def enter(body: Body, context: Bits, found: Bits, address: Bits, size: Bits, *, 
         with body.when(~allowed, likely=False):
             raise_flag(body, context, body.constant(WORD, Flag.BOUNDS))
             result.store(body.constant(BIT, 0))
-        flag_if(body, (flags & RangeFlag.WATCHED).equals(0), context, Flag.UNSUPPORTED)
+        with body.when((flags & RangeFlag.WATCHED).equals(0), likely=False):  # it has no records
+            raise_flag(body, context, body.constant(WORD, Flag.UNSUPPORTED))
+            result.store(body.constant(BIT, 0))
         found.at(8 * Range.WRITTEN).store(body.constant(LONG, 1), 8)
     lost = field(state, Field.UNINITIALISED)
     with body.when(lost.differs(0), likely=False):
@@ -132,18 +134,19 @@ def shadow_fault(body: Body, context: Bits, shadow: Bits, size: Bits, *, writes:
 
 
 def check_shadow(body: Body, context: Bits, shadow: Bits, size: int, kind: str) -> None:
-    """Check the shadow of ``size`` bytes; a write makes them initialised."""
+    """Check the shadow of ``size`` bytes; a write makes them initialised, and a copy begins to write them."""
     kinds = ir.IntType(8 * size) if size <= 8 else ir.VectorType(LONG, size // 8)
     every = _EVERY_BYTE & (1 << min(8 * size, 64)) - 1
     known = shadow.load(kinds)
-    if kind == "write":
+    writes = kind in ("write", "copy")
+    if writes:
         wrong = (known & (Shadow.IN_FLIGHT | Shadow.GAP) * every).differs(0)
     else:
         wrong = known.differs(every)
     with body.when(wrong.any(), likely=False):
-        shadow_fault(body, context, shadow, body.constant(LONG, size), writes=int(kind == "write"))
-    if kind == "write":
-        shadow.store(body.constant(kinds, every))
+        shadow_fault(body, context, shadow, body.constant(LONG, size), writes=int(writes))
+    if writes:
+        shadow.store(body.constant(kinds, every * (Shadow.WRITTEN if kind == "write" else Shadow.IN_FLIGHT)))
 
 
 def _log(number: int) -> int:
@@ -254,8 +257,9 @@ def access(
     """Check one access of each lane of a mask; return the lanes that may do it.
 
     ``addresses`` has 32 addresses in the space, 64 bits each; ``hosts`` receives 32 host pointers. ``slot`` is
-    ``state.at(slot_of(n))`` for global memory. ``kind`` is "read", "write", "atomic" or "sensitive" (an atomic
-    operation whose order changes bits). Races of a write are checked, and `record_lane` records it.
+    ``state.at(slot_of(n))`` for global memory. ``kind`` is "read", "write", "copy" (a write that arrives later),
+    "atomic", or "sensitive" (an atomic operation whose order changes bits). Races of writes and copies are checked;
+    `record_lane` records them.
     """
     good = body.variable(WORD, alignment=4)
     good.store(body.constant(WORD, 0), 4)

@@ -154,6 +154,11 @@ def constant_of(kind: Any, number: int | Sequence[int]) -> ir.Constant:
     return ir.Constant(kind, [ir.Constant(kind.element, x) for x in numbers])
 
 
+def _short(kind: Any) -> str:
+    """Return the name of a type in the name of an intrinsic function."""
+    return f"v{kind.count}i{kind.element.width}" if isinstance(kind, ir.VectorType) else f"i{kind.width}"
+
+
 class Body:
     """The body of a native function, which is written from its first instruction to its last."""
 
@@ -231,9 +236,9 @@ class Body:
     def intrinsic(self, name: str, *arguments: Bits, returns: Any = None) -> Bits:
         """Call an intrinsic function that is overloaded by the type of its first argument."""
         kinds = [x.type for x in arguments]
-        function = self.module.declare_intrinsic(
-            name, [kinds[0]], ir.FunctionType(kinds[0] if returns is None else returns, kinds)
-        )
+        full = f"{name}.{_short(kinds[0])}"
+        kind = ir.FunctionType(kinds[0] if returns is None else returns, kinds)
+        function = self.module.globals.get(full) or ir.Function(self.module, kind, full)
         return Bits(self, self.builder.call(function, [x.value for x in arguments]))
 
     def copy(self, target: Bits, source: Bits, size: Bits | int) -> None:
@@ -277,7 +282,7 @@ class InternalFunction:
 
     def define(self, module: ir.Module, **constants: Any) -> ir.Function:
         """Return the function in a module, which is written now if the module does not have it."""
-        name = ".".join(("memory", self._write.__name__, *(str(x) for x in constants.values())))
+        name = ".".join(("memory", self._write.__name__, *(str(constants[x]) for x in sorted(constants))))
         found = module.globals.get(name)
         if found is not None:
             return found

@@ -87,7 +87,7 @@ def _row(
     name: str, instruction: PtxInstruction, layout: WarpLayout, operand: AddressOperand, space: str,
     elements: Elements, alignment: int, words: list[int],
 ) -> Row:  # fmt: skip
-    address, checks = address_of(layout, operand, space), checks_of(layout.program)
+    address, checks = address_of(layout, operand), checks_of(layout.program)
     which = "const" if space == "const" else SPACES[space] if space else "generic"
     record = (slot_of(instruction.line), *address.words, *words)
     full = f"memory_{name}_{which}_{address.bits}_{elements}_{alignment}_{checks.granule}{checks.atomics}"
@@ -119,7 +119,7 @@ def _write(
     elements: Elements, alignment: int, checks: Checks,
 ) -> None:  # fmt: skip
     each = body.variable(LONG, LANES, alignment=64)
-    found = addresses(body, context, warp, record, _ADDRESS, bits)
+    found = addresses(body, warp, record, _ADDRESS, bits)
     if space == "const":
         high = found >> WINDOW_BITS
         found = high.differs(0).chosen(found, found + BASES["const"])

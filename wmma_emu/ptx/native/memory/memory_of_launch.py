@@ -27,7 +27,6 @@ from wmma_emu.ptx.native.memory.state import (
     Shadow,
     Stamp,
     checks_of,
-    symbols_of,
 )
 from wmma_emu.ptx.native.rows import NotNativeError
 from wmma_emu.ptx.pages import zeroed
@@ -84,8 +83,6 @@ class NativeMemory:
         self.shadow = _shadow_of_block(program, dynamic_shared_bytes)
         watched = ranges_written(heap, parameters, written)
         self.order, self.ranges, self.granules = _ranges(heap, watched, self.granule)
-        symbols = [heap.address_of(x) % (1 << 64) for x in symbols_of(program)]
-        self.symbols = np.array([*symbols, 0], np.uint64)
 
     def worker(self, context: NDArray[np.uint64]) -> "WorkerMemory":
         """Make the memory of a worker, and enter it in the words of its context."""
@@ -126,7 +123,7 @@ class WorkerMemory:
             Field.LINE_WRITES: _at(self.line_writes), Field.LINE_READS: _at(self.line_reads),
             Field.RANGES: _at(self.ranges), Field.RANGE_COUNT: len(self.ranges) - 1,
             Field.UNINITIALISED: _at(heap.uninitialised.kept) if heap.has_uninitialised else 0,
-            Field.BARRIERS: 1 << Stamp.BARRIERS, Field.WARPS: _at(self._warps), Field.SYMBOLS: _at(memory.symbols),
+            Field.BARRIERS: 1 << Stamp.BARRIERS, Field.WARPS: _at(self._warps),
             Field.PARAMETER_BYTES: program.parameter_bytes,
         }  # fmt: skip
         for index, value in state.items():
@@ -173,6 +170,8 @@ def _ranges(
     for row, i in enumerate(order, 1):
         found, flags = heap.ranges[i], 0
         flags |= RangeFlag.WRITEABLE * found.writeable
+        if i < heap.device_heap_range and not found.writeable:
+            flags |= RangeFlag.CONSTANT
         if i in watched:
             flags |= RangeFlag.WATCHED
             begin = first[i] // line * line

@@ -3,7 +3,7 @@
 
 from collections.abc import Callable
 
-from wmma_emu.ptx.native.memory import loads_and_stores
+from wmma_emu.ptx.native.memory import address_rows, atomics, collectives, copies, loads_and_stores
 from wmma_emu.ptx.native.rows import Row
 from wmma_emu.ptx.native.warp_layout import WarpLayout
 from wmma_emu.ptx.program.program import PtxInstruction
@@ -11,6 +11,12 @@ from wmma_emu.ptx.steps.lane_operations import CompileContext
 
 ROWS: dict[str, Callable[[PtxInstruction, WarpLayout, CompileContext], Row]] = {
     "ld": loads_and_stores.load, "ldu": loads_and_stores.load, "st": loads_and_stores.store,
+    "atom": atomics.atomic, "red": atomics.atomic, "cp": copies.copy, **collectives.ROWS,
+    "cvta": address_rows.convert_address, "isspacep": address_rows.is_in_space, "mapa": address_rows.map_address,
+    "getctarank": address_rows.zeros, "createpolicy": address_rows.zeros,
+    "membar": address_rows.fence, "fence": address_rows.fence,
+    "prefetch": address_rows.hint, "prefetchu": address_rows.hint, "applypriority": address_rows.hint,
+    "griddepcontrol": address_rows.hint, "nanosleep": address_rows.hint,
 }  # fmt: skip
 
 

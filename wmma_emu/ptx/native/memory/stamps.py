@@ -30,6 +30,7 @@ from wmma_emu.ptx.native.warp_layout import WARP_NUMBER
 KINDS = {
     "read": 1 << Stamp.IS_READ,
     "write": 0,
+    "copy": 0,
     "atomic": 1 << Stamp.IS_ATOMIC,
     "sensitive": 1 << Stamp.IS_ATOMIC | 1 << Stamp.IS_SENSITIVE,
 }
@@ -118,15 +119,15 @@ def joined(old: Bits, own: Bits, kind: int) -> Bits:
 
 
 def check(
-    body: Body, context: Bits, writes: Bits, reads: Bits, own: Bits, kind: str, atomics: int, records: int = 1
-) -> None:
+    body: Body, context: Bits, writes: Bits, reads: Bits, own: Bits, kind: str, atomics: int
+) -> None:  # fmt: skip
     """Check an access of some granules against the records at two pointers; record a read or an atomic operation.
 
     ``own`` has the stamp of the access for each granule. A write is recorded by storing its stamps.
     """
     last, others = writes.load(own.type, 4), reads.load(own.type, 4)
     raced = unordered(last, own)
-    if kind == "write":
+    if kind in ("write", "copy"):
         raced = raced | unordered(others, own)
     elif kind == "read":
         if atomics:
@@ -138,7 +139,7 @@ def check(
         order = unordered(others, own, only_far=True) & (others & mark).differs(0)
         flag_if(body, order.any(), context, Flag.UNORDERED)
     flag_if(body, raced.any(), context, Flag.RACE)
-    if kind != "write" and records:
+    if kind in ("read", "atomic", "sensitive"):
         reads.store(joined(others, own, KINDS[kind]), 4)
 
 

@@ -11,7 +11,7 @@ from enum import IntEnum, IntFlag
 from typing import NamedTuple
 
 from wmma_emu.ptx.native.context import Word
-from wmma_emu.ptx.program.program import AddressOperand, KernelProgram, PtxInstruction, Symbol
+from wmma_emu.ptx.program.program import KernelProgram, PtxInstruction
 from wmma_emu.ptx.widths import bits_of_type
 
 STATE = Word.FIRST_OF_MEMORY
@@ -53,9 +53,7 @@ class Field(IntEnum):
     """The number of entries in the queues of copies of all warps of the block."""
     WARPS = 17
     """A host pointer to the state of each warp of the block: `WarpField`."""
-    SYMBOLS = 18
-    """A host pointer to the addresses of the variables that `symbols_of` gives, 64 bits each."""
-    PARAMETER_BYTES = 19
+    PARAMETER_BYTES = 18
     SLOTS = 32
     """The last range that some instructions have accessed, as host pointers: `SLOTS` of them."""
 
@@ -92,6 +90,8 @@ class RangeFlag(IntFlag):
     WRITEABLE = 1
     WATCHED = 2
     """Accesses are recorded, since the kernel may write the range."""
+    CONSTANT = 4
+    """It is a variable of constant memory."""
 
 
 class WarpField(IntEnum):
@@ -211,16 +211,3 @@ def checks_of(program: KernelProgram) -> Checks:
         smallest = min(smallest, bits_of_type(x.modifiers[-1]) // 8)
         atomics |= x.mnemonic in ("atom", "red")
     return Checks(smallest, int(atomics))
-
-
-def symbols_of(program: KernelProgram) -> list[Symbol]:
-    """Return the variables of global and constant memory that addresses name: their addresses are known at a launch."""
-    found: dict[Symbol, None] = {}
-    for x in program.instructions:
-        for operand in x.operands:
-            base = operand.base if isinstance(operand, AddressOperand) else operand
-            if isinstance(base, Symbol) and base.space in ("global", "const"):
-                found[base] = None
-    return list(found)
-
-

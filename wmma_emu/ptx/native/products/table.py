@@ -4,7 +4,8 @@
 from collections.abc import Callable
 
 from wmma_emu.ptx.native.products.mma import multiply_row
-from wmma_emu.ptx.native.products.moves import transpose_row
+from wmma_emu.ptx.native.products.moves import load_row, store_row, transpose_row
+from wmma_emu.ptx.native.products.tiles import transfer_row
 from wmma_emu.ptx.native.rows import NotNativeError, Row
 from wmma_emu.ptx.native.warp_layout import WarpLayout
 from wmma_emu.ptx.program.program import PtxInstruction
@@ -28,7 +29,7 @@ def row_of(instruction: PtxInstruction, layout: WarpLayout, context: CompileCont
 def _wmma(instruction: PtxInstruction, layout: WarpLayout, context: CompileContext) -> Row:
     if instruction.modifiers[:1] == ("mma",):
         return multiply_row(instruction, layout, context)
-    raise NotNativeError(f"{instruction.opcode} has no native code")
+    return transfer_row(instruction, layout, context)
 
 
 def _missing(instruction: PtxInstruction, layout: WarpLayout, context: CompileContext) -> Row:
@@ -39,7 +40,7 @@ _ROWS: dict[str, _Make] = {
     "mma": multiply_row,
     "wmma": _wmma,
     "movmatrix": transpose_row,
-    "ldmatrix": _missing,
-    "stmatrix": _missing,
+    "ldmatrix": load_row,
+    "stmatrix": store_row,
     "wgmma": _missing,
 }
