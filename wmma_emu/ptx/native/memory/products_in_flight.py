@@ -158,4 +158,3 @@ def wait_for_products(body: Body, context: Bits, warp: Bits, left: Bits) -> None
 def fence_writes(body: Body, warp: Bits) -> None:
     """Note that all lanes of a warp have executed a fence between the proxies."""
     warp.at(InFlight.UNFENCED).store(body.constant(WORD, 0), 4)
-

@@ -122,5 +122,3 @@ def _quotient(body: Body, x: Bits, y: Bits) -> Bits:
 
 def _remainder(body: Body, x: Bits, y: Bits) -> Bits:
     return Bits(body, body.builder.urem(x.value, y.value))
-
-

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
-from wmma_emu.arithmetic.native.code import address, gathered, load, loop, store
+from wmma_emu.arithmetic.native.code import address, gathered, load, loop
 from wmma_emu.arithmetic.native.product import define_product, reason_against
 from wmma_emu.arithmetic.native.tile import Tile
 from wmma_emu.formats import Format
@@ -67,7 +67,9 @@ def warpgroup_row(instruction: PtxInstruction, layout: WarpLayout, context: Comp
     kind = instruction.modifiers[0]
     if kind == "mma_async":
         return _multiply(instruction, layout, context)
-    count = immediate_of(instruction, operands_of(instruction, 1)[0], "the number of groups") if kind == "wait_group" else 0
+    count = (
+        immediate_of(instruction, operands_of(instruction, 1)[0], "the number of groups") if kind == "wait_group" else 0
+    )
     name = f"wgmma {kind}"
     return Row(name, lambda module: native(name, module, _SYNCHRONISE[kind]), (instruction.line, count))
 
@@ -100,7 +102,7 @@ _SYNCHRONISE = {"fence": _fence, "commit_group": _commit, "wait_group": _wait}
 def proxy_fence_row(instruction: PtxInstruction, layout: WarpLayout, context: CompileContext) -> Row | None:
     """Make the row of a fence between proxies, if only products of warpgroups use the asynchronous one."""
     is_bulk = any(x.mnemonic in ("cp", "red") and "bulk" in x.modifiers for x in layout.program.instructions)
-    if instruction.modifiers[:2] != ("proxy", "async") and "proxy" not in instruction.modifiers[:1] or is_bulk:
+    if (instruction.modifiers[:2] != ("proxy", "async") and "proxy" not in instruction.modifiers[:1]) or is_bulk:
         return None
     if not instruction.modifiers[1].startswith("async") or "global" in instruction.modifiers:
         return None
@@ -122,7 +124,10 @@ def _multiply(instruction: PtxInstruction, layout: WarpLayout, context: CompileC
     operands = ProductOperands.of(instruction, bound)
     code = WarpgroupProduct(bound, operands, checks_of(layout.program))
     scale = operands.scale_d
-    offset, negated = layout.source(scale, "pred") if scale is not None else 0, isinstance(scale, Predicate) and scale.negated
+    offset, negated = (
+        layout.source(scale, "pred") if scale is not None else 0,
+        isinstance(scale, Predicate) and scale.negated,
+    )
     record = [instruction.line, offset, _descriptor(layout, operands.b)]
     if isinstance(operands.a, SharedMatrix):
         record.append(_descriptor(layout, operands.a))
@@ -133,7 +138,9 @@ def _multiply(instruction: PtxInstruction, layout: WarpLayout, context: CompileC
     targets = targets_of(instruction, instruction.operands[0], bound.entry.registers("d"))
     record += offsets_of_targets(layout, targets, 32)
     name = f"{code.name} {negated}"
-    return Row(name, lambda module: native(name, module, partial(code.write, name=name, negated=negated)), tuple(record))
+    return Row(
+        name, lambda module: native(name, module, partial(code.write, name=name, negated=negated)), tuple(record)
+    )
 
 
 def _descriptor(layout: WarpLayout, matrix: SharedMatrix) -> int:
@@ -157,7 +164,15 @@ class WarpgroupProduct:
         product, operands = self.bound.matrix.product, self.operands
         a = operands.a.major if isinstance(operands.a, SharedMatrix) else "registers"
         selector = -1 if operands.metadata is None else operands.metadata.selector
-        known = (product.model.parameters, a, operands.b.major, operands.negate_a, operands.negate_b, selector, self.checks)
+        known = (
+            product.model.parameters,
+            a,
+            operands.b.major,
+            operands.negate_a,
+            operands.negate_b,
+            selector,
+            self.checks,
+        )
         return f"{self.bound.entry.mnemonic} {sha256(repr(known).encode()).hexdigest()[:16]}"
 
     @cached_property
@@ -190,7 +205,9 @@ class WarpgroupProduct:
         a = found[0]
         return (a.words(2) if matrix.product.a.bits == 1 and len(found) > 1 else a), found[-1]
 
-    def write(self, body: Body, context: Bits, warp: Bits, record: Bits, mask: Bits, *, name: str, negated: bool) -> None:
+    def write(
+        self, body: Body, context: Bits, warp: Bits, record: Bits, mask: Bits, *, name: str, negated: bool
+    ) -> None:
         """Write the body of the function."""
         tile, matrix, builder = self.tile, self.bound.matrix, body.builder
         product = define_product(body.module, tile, name)
@@ -332,5 +349,3 @@ def _rows_of(builder: ir.IRBuilder, image: ir.Value, k: int, matrix: SharedMatri
     if per_word == 1:
         return words
     return words >> np.uint32(k % per_word * width) & np.uint32((1 << width) - 1)
-
-
