@@ -15,7 +15,7 @@ from wmma_emu.layouts import pack_metadata
 from wmma_emu.layouts.matrix_descriptor import MatrixDescriptor
 
 ROWS = {name: x for name, x in INSTRUCTIONS.items() if x.is_warpgroup and x.n in (8, 24, 256)}
-ARITHMETICS = {bound(x, "sm_90").model.parameters + (x.family,): name for name, x in ROWS.items() if x.n == 24}
+ARITHMETICS = {(*bound(x, "sm_90").model.parameters, x.family): name for name, x in ROWS.items() if x.n == 24}
 F16 = "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16"
 FENCE, WAIT = "fence.proxy.async.shared::cta;", "wgmma.wait_group.sync.aligned 0;"
 B_AT, BYTES = 16384, 49152

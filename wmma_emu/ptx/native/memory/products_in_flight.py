@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """The products of wgmma that have not been waited for: which shared memory they may still read, as ranges.
 
-Each warp has a few entries in its head. A write by any thread to a range in flight raises a flag. The range of a product
-that was waited for stays until the next barrier, because other warps do not know of the wait before. Ranges contain more
-bytes than a product reads: a flag may be too much, but none is missing.
+Each warp has a few entries in its head. A write by any thread to a range in flight raises a flag. The range of a
+product that was waited for stays until the next barrier, because other warps do not know of the wait before. Ranges
+contain more bytes than a product reads: a flag may be too much, but none is missing.
 
 The asynchronous proxy reads what the generic proxy wrote only after a `fence.proxy.async`. A warp that has written
 shared memory since its last fence is therefore unfenced, and a product raises a flag if any warp of the block is.

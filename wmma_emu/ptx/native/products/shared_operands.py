@@ -48,10 +48,8 @@ class SharedPart:
         field = {name: word >> low & (1 << bits) - 1 for name, (low, bits) in _TABLE.fields.items()}
         start, leading, stride = (field[x] << 4 for x in ("start", "leading", "stride"))
         mode = {x.code: x for x in _TABLE.swizzles.values()}
-        line_shift, mask = (
-            _entry(body, field["swizzle"], [number(mode[code]) for code in range(4)])
-            for number in (lambda x: x.line_bytes.bit_length() - 1, lambda x: x.mask)
-        )
+        line_shift = _entry(body, field["swizzle"], [mode[code].line_bytes.bit_length() - 1 for code in range(4)])
+        mask = _entry(body, field["swizzle"], [mode[code].mask for code in range(4)])
         self._check(body, context, word, field, start, line_shift, mask)
         plain = mask.equals(0)
         steps = {is_swizzled: _TABLE.steps[self.major, is_swizzled] for is_swizzled in (False, True)}

@@ -13,6 +13,7 @@ from wmma_emu.arithmetic.native.code import address, gathered, load, loop
 from wmma_emu.arithmetic.native.product import define_product, reason_against
 from wmma_emu.arithmetic.native.tile import Tile
 from wmma_emu.formats import Format
+from wmma_emu.instructions import Operand
 from wmma_emu.layouts import LaneMap
 from wmma_emu.layouts.shared_memory_table import CHUNK_BYTES
 from wmma_emu.layouts.spec import LANES, WARPS
@@ -173,7 +174,7 @@ class WarpgroupProduct:
             selector,
             self.checks,
         )
-        return f"{self.bound.entry.mnemonic} {sha256(repr(known).encode()).hexdigest()[:16]}"
+        return f"{self.bound.entry.mnemonic} {sha256(repr((known, self.checks)).encode()).hexdigest()[:16]}"
 
     @cached_property
     def _b_part(self) -> SharedPart:
@@ -196,7 +197,8 @@ class WarpgroupProduct:
         matrix = self.bound.matrix
         entry = matrix.instruction
         found = []
-        for operand, width in (("a", None), ("c", _BLOCK)):
+        widths: tuple[tuple[Operand, int | None], ...] = (("a", None), ("c", _BLOCK))
+        for operand, width in widths:
             if operand == "a" and isinstance(self.operands.a, SharedMatrix):
                 continue
             whole = Fragment.of(getattr(matrix, operand).layout, entry.container(operand), entry.format(operand).bits)
@@ -218,13 +220,9 @@ class WarpgroupProduct:
         adds = self._scale(body, context, warp, record, negated)
         b_word = self._uniform(body, context, warp, record, _B)
         _met(body, context, warp, mask, word(record, _LINE), adds.cast(64), b_word)
-        memory = [
-            body.variable(ir.IntType(8), size, alignment=64)
-            for size in (
-                tile.bytes_of(tile.size_of_a), tile.bytes_of(tile.size_of_b), tile.rows * tile.word_dtype.itemsize * len(tile.columns),
-                4 * tile.terms * tile.rows,
-            )
-        ]  # fmt: skip
+        sizes = [tile.bytes_of(tile.size_of_a), tile.bytes_of(tile.size_of_b)]
+        sizes += [tile.rows * tile.word_dtype.itemsize * len(tile.columns), 4 * tile.terms * tile.rows]
+        memory = [body.variable(ir.IntType(8), size, alignment=64) for size in sizes]
         zero = body.constant(LONG, 0)
         image = body.variable(ir.IntType(8), -(-self._b_part.bytes // 512) * 512, alignment=64)
         low, high = self._b_part.copy(body, context, warp, b_word, zero, zero, image, self.checks)
