@@ -18,7 +18,6 @@ from wmma_emu.arithmetic.native.code import POINTER, any_of, entry, fold, to_int
 from wmma_emu.arithmetic.native.operands import NONE, SPECIAL, exponent_of
 from wmma_emu.arithmetic.native.tile import Column, Tile
 from wmma_emu.arithmetic.tiles import largest_exact_step
-from wmma_emu.llvm import ir_types
 from wmma_emu.llvm.values import Symbol, constant
 
 _HIGHEST = 126
@@ -31,7 +30,7 @@ _MOST_FRACTION_BITS = 26
 """The limit of F in the fast step: a truncated c, below 2**(F + 1), fits in int32."""
 
 
-def aligned_sum(column: Column, c: Symbol) -> Symbol:
+def aligned_sum(column: Column, c: Symbol) -> Any:
     """Execute all steps of an instruction on values of c, and combine c with their results."""
     model = column.tile.product.model
     zero: Any = constant(c.builder, 0, np.float32, c.shape)
@@ -47,20 +46,20 @@ def aligned_sum(column: Column, c: Symbol) -> Symbol:
     return _sum(c, running, column.tile.product) if model.c_joins == "last_add" else running
 
 
-def _sum(x: Symbol, y: Symbol, product: DotProduct) -> Symbol:
+def _sum(x: Symbol, y: Symbol, product: DotProduct) -> Any:
     """Add, rounded once to nearest; two float16 numbers may be rounded to float32 first."""
     total: Any = x + y
     return total.astype(np.float16).astype(np.float32) if product.model.accumulator == "f16" else total
 
 
-def _step(column: Column, number: int, c: Symbol) -> Symbol:
+def _step(column: Column, number: int, c: Symbol) -> Any:
     """Execute one step: fast if that is exact for every row."""
     builder, model = column.builder, column.tile.product.model
     ks = column.tile.product.steps[number]
     if model.fraction_bits > _MOST_FRACTION_BITS:
         return _call_slow_step(column, number, c)
     a, b = [column.a(k) for k in ks], [column.b(k) for k in ks]
-    exponents = [x.exponent + y.exponent for x, y in zip(a, b, strict=True)]  # type: ignore[operator]
+    exponents = [x.exponent + y.exponent for x, y in zip(a, b, strict=True)]
     largest = _largest(exponents)
     exponent: Any = np.maximum(largest, _exponent_of_c(c, model.accumulator_format.emin))
     exponent = np.maximum(exponent, np.int32(model.min_exponent))
@@ -72,8 +71,8 @@ def _step(column: Column, number: int, c: Symbol) -> Symbol:
     builder.branch(end)
     builder.position_at_end(fast_block)
     scale = _power_of_two(np.minimum(model.fraction_bits - exponent, np.int32(_LARGEST_SCALE)))
-    terms = [to_int32(x.value * y.value * scale) for x, y in zip(a, b, strict=True)]  # type: ignore[arg-type]
-    total = _exact_sum([*_in_int32(terms, column.tile.product), to_int32(c * scale)])  # type: ignore[arg-type]
+    terms: list[Any] = [to_int32(x.value * y.value * scale) for x, y in zip(a, b, strict=True)]
+    total = _exact_sum([*_in_int32(terms, column.tile.product), to_int32(c * scale)])
     from_fast = _rounded(column.tile.product, total, exponent, subnormal=False)
     builder.branch(end)
     builder.position_at_end(end)
@@ -83,7 +82,7 @@ def _step(column: Column, number: int, c: Symbol) -> Symbol:
     return Symbol(builder, result, np.float32, c.shape)
 
 
-def _largest(exponents: list[Symbol]) -> Any:
+def _largest(exponents: list[Any]) -> Any:
     while len(exponents) > 1:
         pairs = [np.maximum(x, y) for x, y in zip(exponents[::2], exponents[1::2], strict=False)]
         exponents = [*pairs, *exponents[len(exponents) // 2 * 2 :]]
@@ -98,10 +97,10 @@ def _exponent_of_c(c: Symbol, smallest: int) -> Any:
     exponent: Any = (c.view(np.int32) >> 23 & 255) - 127
     if smallest <= -126:
         return exponent
-    return np.where(c == np.float32(0), np.int32(NONE), np.maximum(exponent, np.int32(smallest)))  # type: ignore[call-overload]
+    return np.where(c == np.float32(0), np.int32(NONE), np.maximum(exponent, np.int32(smallest)))
 
 
-def _is_outside(product: DotProduct, exponent: Any, largest: Any, c: Any) -> Symbol:
+def _is_outside(product: DotProduct, exponent: Any, largest: Any, c: Any) -> Any:
     """Return the rows for which the fast step is not exact, among them those with infinities and NaN."""
     model, out = product.model, product.model.output_format
     lowest = model.fraction_bits - _LARGEST_SCALE
@@ -110,17 +109,17 @@ def _is_outside(product: DotProduct, exponent: Any, largest: Any, c: Any) -> Sym
     wrong: Any = exponent > _HIGHEST
     if model.min_exponent < lowest:
         wrong |= (exponent < lowest) & ((largest > NONE // 2) | (c != np.float32(0)))
-    return wrong  # type: ignore[no-any-return]
+    return wrong
 
 
-def _in_int32(terms: list[Symbol], product: DotProduct) -> list[Symbol]:
+def _in_int32(terms: list[Any], product: DotProduct) -> list[Any]:
     """Add truncated terms, as many at a time as fit in int32."""
     at_once = largest_exact_step(product)
     parts = [terms[i : i + at_once] for i in range(0, len(terms), at_once)]
     return [reduce(lambda x, y: x + y, part) for part in parts]
 
 
-def _exact_sum(parts: list[Symbol]) -> Symbol:
+def _exact_sum(parts: list[Any]) -> Any:
     return reduce(lambda x, y: x + y, [x.astype(np.float64) for x in parts])
 
 
@@ -132,7 +131,7 @@ def _wide_power_of_two(exponent: Any) -> Any:
     return ((exponent + 1023).astype(np.int64) << 52).view(np.float64)
 
 
-def _rounded(product: DotProduct, total: Any, exponent: Any, *, subnormal: bool) -> Symbol:
+def _rounded(product: DotProduct, total: Any, exponent: Any, *, subnormal: bool) -> Any:
     """Round finite totals, in units of 2**(exponent - F), to values of the output's format; a zero result is +0."""
     model, out = product.model, product.model.output_format
     power = _wide_power_of_two(exponent - model.fraction_bits)
@@ -141,19 +140,19 @@ def _rounded(product: DotProduct, total: Any, exponent: Any, *, subnormal: bool)
         low = (1 << 29) - 1
         word = (total * power).view(np.int64)
         odd = ((word & low) + low | word) & ~low
-        return odd.view(np.float64).astype(np.float32).astype(np.float16).astype(np.float32) + np.float32(0)  # type: ignore[no-any-return]
+        return odd.view(np.float64).astype(np.float32).astype(np.float16).astype(np.float32) + np.float32(0)
     word = total.view(np.int64) & np.int64(-1 << 52 - out.fraction_bits)
     value = (word.view(np.float64) * power).astype(np.float32)
     if not subnormal:
-        return value  # type: ignore[no-any-return]
+        return value
     exact = total * power
     unit = 2.0 ** (out.emin - out.fraction_bits)
     small = (truncated(exact * np.float64(1 / unit)) * np.float64(unit)).astype(np.float32)
     is_small = np.abs(exact) < np.float64(2.0**out.emin)
-    return np.where(is_small, small, value) + np.float32(0)  # type: ignore[return-value]
+    return np.where(is_small, small, value) + np.float32(0)
 
 
-def _call_slow_step(column: Column, number: int, c: Symbol) -> Symbol:
+def _call_slow_step(column: Column, number: int, c: Symbol) -> Any:
     function = _slow_step(column, number, f"{column.name} step {number}", c.value.type)
     value = column.builder.call(function, [*column.pointers, c.value])
     return Symbol(column.builder, value, np.float32, c.shape)
@@ -174,12 +173,12 @@ def _slow_step(column: Column, number: int, name: str, kind: ir.Type) -> ir.Func
 
     def larger(index: ir.Value, found: Any) -> Any:
         k = entry(builder, ks, index)
-        return np.maximum(found, _without_specials(here.a(k).exponent + here.b(k).exponent))  # type: ignore[operator]
+        return np.maximum(found, _without_specials(here.a(k).exponent + here.b(k).exponent))
 
     def added(index: ir.Value, total: Any) -> Any:
         k = entry(builder, ks, index)
         x, y = here.a(k).value.astype(np.float64), here.b(k).value.astype(np.float64)
-        return total + truncated(x * y * power)  # type: ignore[arg-type]
+        return total + truncated(x * y * power)
 
     least = np.maximum(_without_specials(exponent_of(c, model.accumulator_format.emin)), np.int32(model.min_exponent))
     exponent = fold(builder, len(ks), least, larger)
@@ -189,7 +188,7 @@ def _slow_step(column: Column, number: int, name: str, kind: ir.Type) -> ir.Func
     # Infinities stay; a NaN becomes canonical.
     special: Any = np.where(total != total, np.float64(np.nan), total).astype(np.float32)
     finite = np.abs(total) < np.float64(np.inf)
-    builder.ret(np.where(finite, rounded, special).value)  # type: ignore[attr-defined]
+    builder.ret(np.where(finite, rounded, special).value)
     return function
 
 

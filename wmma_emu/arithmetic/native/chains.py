@@ -14,16 +14,16 @@ from wmma_emu.llvm.values import Symbol, constant
 _Fma = Callable[[Symbol, Symbol, Symbol], Symbol]
 
 
-def fma_chain(column: Column, c: Symbol) -> Symbol:
+def fma_chain(column: Column, c: Symbol) -> Any:
     """Execute the chains of an instruction, and combine c with their results."""
     product = column.tile.product
     model = product.model
     if model.c_joins == "each_add":
         for step in product.steps:
-            chain: Any = column.a(step[0]).value * column.b(step[0]).value  # type: ignore[operator]
+            chain: Any = column.a(step[0]).value * column.b(step[0]).value
             for k in step[1:]:
                 chain = fused(column.a(k).value, column.b(k).value, chain)
-            c = c + chain  # type: ignore[operator]
+            c = c + chain
         return c
     running: Any = constant(c.builder, 0, c.dtype, c.shape) if model.c_joins == "last_add" else c
     fma = fused if product.rounding == "RNE" else fused_in_mode
@@ -32,10 +32,10 @@ def fma_chain(column: Column, c: Symbol) -> Symbol:
             running = fma(column.a(k).value, column.b(k).value, running)
         if model.nan == "propagate":
             running = _with_propagated_nan(column, c, running, fma)
-    return c + running if model.c_joins == "last_add" else running  # type: ignore[no-any-return, operator]
+    return c + running if model.c_joins == "last_add" else running
 
 
-def _with_propagated_nan(column: Column, c: Symbol, result: Any, fma: _Fma) -> Symbol:
+def _with_propagated_nan(column: Column, c: Symbol, result: Any, fma: _Fma) -> Any:
     """Execute the chain again if a result is NaN: its sign and payload are those of the first NaN among (b, c, a)."""
     builder = column.builder
     before = builder.block
@@ -64,7 +64,7 @@ def _first_nan(first: Any, second: Any, third: Any, result: Any) -> Any:
     return word.view(np.float64)
 
 
-def integer_sum(column: Column, c: Symbol) -> Symbol:
+def integer_sum(column: Column, c: Symbol) -> Any:
     """Return the exact total, wrapped to 32 bits or clamped once; sums of products are exact in float32."""
     total: Any = constant(c.builder, 0, np.float32, c.shape)
     for k in range(column.tile.terms):
@@ -73,15 +73,15 @@ def integer_sum(column: Column, c: Symbol) -> Symbol:
     if column.tile.product.satfinite:
         value = ir_types.call(c.builder, "llvm.sadd.sat", whole.value, c.value)
         return Symbol(c.builder, value, np.uint32, c.shape)
-    return whole.view(np.uint32) + c  # type: ignore[no-any-return, operator]
+    return whole.view(np.uint32) + c
 
 
-def popcount(column: Column, c: Symbol) -> Symbol:
+def popcount(column: Column, c: Symbol) -> Any:
     """Add the numbers of bits that are set in both words of A and B, or in one of them, to c."""
     xor = column.tile.product.bit_operation == "xor"
     for k in range(column.tile.terms):
         a, b = column.a(k).value, column.b(k).value
-        bits: Any = a ^ b if xor else a & b  # type: ignore[operator]
+        bits: Any = a ^ b if xor else a & b
         count = ir_types.call(c.builder, "llvm.ctpop", bits.value)
-        c = c + Symbol(c.builder, count, np.uint32, c.shape)  # type: ignore[operator]
+        c = c + Symbol(c.builder, count, np.uint32, c.shape)
     return c

@@ -50,7 +50,9 @@ def gathered(pointer: ir.Value, indices: Symbol, dtype: Any) -> Symbol:
     place.type = ir.VectorType(POINTER, count)
     whole, every = ir_types.vector(dtype, count), ir.VectorType(ir.IntType(1), count)
     signature = ir.FunctionType(whole, [place.type, every, whole])
-    name = f"llvm.masked.gather.v{count}{np.dtype(dtype).kind.replace('u', 'i')}{8 * np.dtype(dtype).itemsize}.v{count}p0"
+    name = (
+        f"llvm.masked.gather.v{count}{np.dtype(dtype).kind.replace('u', 'i')}{8 * np.dtype(dtype).itemsize}.v{count}p0"
+    )
     gather = ir_types.declared(builder.module, name, signature)
     found = builder.call(gather, [place, ir.Constant(every, [1] * count), ir.Constant(whole, ir.Undefined)])
     return Symbol(builder, found, dtype, (count,))
@@ -73,9 +75,7 @@ def loop(builder: ir.IRBuilder, count: "int | ir.Value") -> Iterator[ir.Value]:
     builder.position_at_end(after)
 
 
-def fold(
-    builder: ir.IRBuilder, count: int, start: Symbol, step: Callable[[ir.Value, Symbol], Symbol]
-) -> Symbol:
+def fold(builder: ir.IRBuilder, count: int, start: Symbol, step: Callable[[ir.Value, Symbol], Symbol]) -> Symbol:
     """Write a loop that replaces a value by ``step(index, value)``, and return its last value."""
     before = builder.block
     with loop(builder, count) as index:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Patterns of operands as the values with which native code computes."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,19 +18,19 @@ SPECIAL = 1 << 16
 class Number(NamedTuple):
     """Numbers of an operand: float32 or float64 values, and for aligned sums their exponents, int32."""
 
-    value: Symbol
-    exponent: Symbol | None = None
+    value: Any
+    exponent: Any = None
 
 
-def exponent_of(value: Symbol, smallest: int) -> Symbol:
+def exponent_of(value: Symbol, smallest: int) -> Any:
     """Return the exponents of float32 values; subnormals of a format with this smallest exponent share it."""
     field = (value.view(np.int32) >> 23 & 255) - 127
     exponent = np.maximum(field, np.int32(smallest))
     exponent = np.where(field == 128, np.int32(SPECIAL), exponent)
-    return np.where(value == np.float32(0), np.int32(NONE), exponent)  # type: ignore[return-value]
+    return np.where(value == np.float32(0), np.int32(NONE), exponent)
 
 
-def value_of(pattern: Symbol, fmt: Format) -> Symbol:
+def value_of(pattern: Symbol, fmt: Format) -> Any:
     """Convert patterns, uint32 (uint64 for f64), to values in float32 (float64): exactly, with some NaN for a NaN."""
     if fmt.name == "f64":
         return pattern.view(np.float64)
@@ -45,14 +45,14 @@ def value_of(pattern: Symbol, fmt: Format) -> Symbol:
     return _small_float(pattern, fmt)
 
 
-def _integer(pattern: Symbol, fmt: Format) -> Symbol:
+def _integer(pattern: Symbol, fmt: Format) -> Any:
     if not fmt.signed:
         return pattern.astype(np.float32)
     unused = 32 - fmt.bits
     return ((pattern << unused).view(np.int32) >> unused).astype(np.float32)
 
 
-def _small_float(pattern: Symbol, fmt: Format) -> Symbol:
+def _small_float(pattern: Symbol, fmt: Format) -> Any:
     """Convert patterns of at most 8 bits: the fields, read as a float32, only lack a power of two."""
     magnitude = pattern & np.uint32((1 << fmt.magnitude_bits) - 1)
     value = (magnitude << (23 - fmt.fraction_bits)).view(np.float32) * np.float32(2.0 ** (127 - fmt.bias))

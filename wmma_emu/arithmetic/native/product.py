@@ -75,11 +75,11 @@ def define_product(module: ir.Module, tile: Tile, name: str) -> ir.Function:
     return function
 
 
-def _pattern(value: Any, fmt: Format) -> Symbol:
+def _pattern(value: Any, fmt: Format) -> Any:
     """Return the words of values, rounded to nearest; NaN becomes canonical, except in f64."""
     if fmt.name == "f64":
-        return value.view(np.uint64)  # type: ignore[no-any-return]
+        return value.view(np.uint64)
     word = value.view(np.uint32)
     if fmt.name == "f16":
         word = value.astype(np.float16).view(np.uint16).astype(np.uint32)
-    return np.where(value != value, np.uint32(fmt.canonical_nan), word)  # type: ignore[return-value]
+    return np.where(value != value, np.uint32(fmt.canonical_nan), word)

@@ -4,6 +4,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from llvmlite import ir
@@ -105,7 +106,13 @@ class Column:
 
     @classmethod
     def at(
-        cls, tile: Tile, builder: ir.IRBuilder, a: ir.Value, b: ir.Value, chosen: ir.Value | None, index: ir.Value,
+        cls,
+        tile: Tile,
+        builder: ir.IRBuilder,
+        a: ir.Value,
+        b: ir.Value,
+        chosen: ir.Value | None,
+        index: ir.Value,
         name: str,
     ) -> "Column":
         """Return the operands of the column with a number."""
@@ -151,6 +158,6 @@ class Column:
         rows = self.tile.rows
         return k * rows if isinstance(k, int) else self.builder.mul(k, ir.Constant(LONG, rows))
 
-    def _read(self, pointer: ir.Value, place: "int | ir.Value", dtype: object, count: int = 0) -> Symbol:
-        size = np.dtype(dtype).itemsize  # type: ignore[call-overload]
+    def _read(self, pointer: ir.Value, place: "int | ir.Value", dtype: Any, count: int = 0) -> Symbol:
+        size = np.dtype(dtype).itemsize
         return load(self.builder, address(self.builder, pointer, place, size), dtype, count, size * max(count, 1))

@@ -116,7 +116,9 @@ class _SharedState:
         self.launching, self.deadline = launching, deadline
         table, blocks = launching.table, prod(launching.grid)
         self.threads = Threads(launching.grid, launching.block, np.arange(1))
-        self.image = warp_image(table.layout, self.threads, launching.arch, launching.heap, launching.dynamic_bytes)
+        self.image = warp_image(
+            table.layout, table.constants, self.threads, launching.arch, launching.heap, launching.dynamic_bytes
+        )  # fmt: skip
         self.filled = filled_words(table.layout)
         self.zeroed = np.array(table.layout.zeroed, np.int64).reshape(-1, 2)
         self.next_block = np.zeros(1, np.int64)

@@ -32,6 +32,7 @@ from wmma_emu.ptx.native.control_words import EntryField, Field
 from wmma_emu.ptx.native.landings import move_instructions, votes_row
 from wmma_emu.ptx.native.definedness_rows import propagate, require_defined
 from wmma_emu.ptx.native.rows import NotNativeError, Row
+from wmma_emu.ptx.native.warp_image import constants_image
 from wmma_emu.ptx.native.warp_layout import WarpLayout
 from wmma_emu.ptx.program.program import ParameterCopy, Predicate, PtxInstruction
 from wmma_emu.ptx.steps.lane_operations import CompileContext
@@ -63,7 +64,8 @@ class _Block(NamedTuple):
 class KernelTable:
     """A kernel that is ready for the driver: the arrays that its basic blocks point to, and where values belong.
 
-    ``blocks``, ``entries``, ``records`` and ``targets`` point to each other by their addresses. ``waiting`` is the offset of the
+    ``blocks``, ``entries``, ``records`` and ``targets`` point to each other by their addresses. ``constants`` is the memory of
+    a warp with the constants. ``waiting`` is the offset of the
     masks of the lanes that wait at barriers, ``driver`` the address of the driver.
     """
 
@@ -75,6 +77,7 @@ class KernelTable:
     targets: NDArray[np.int64]
     waiting: int
     driver: int
+    constants: NDArray[np.uint8]
     has_warpgroups: bool
 
 
@@ -87,7 +90,7 @@ def table_of(compiled: CompiledProgram, context: CompileContext) -> KernelTable:
         If the kernel has an instruction without native code.
     """
     if compiled.stack is not None:
-        raise NotNativeError("its functions have frames: it calls them through addresses or recursively, or uses alloca")
+        raise NotNativeError("it calls functions through addresses or recursively, or uses alloca")
     layout = WarpLayout(compiled.program)
     blocks = [*_TableBuilder(compiled, layout, context).blocks()]
     waiting = layout.reserve(64)
@@ -114,7 +117,7 @@ def table_of(compiled: CompiledProgram, context: CompileContext) -> KernelTable:
             target += len(block.targets)
     has_warpgroups = any(x.mnemonic in _WARPGROUP for x in compiled.program.instructions)
     return KernelTable(
-        compiled, layout, found, table, records, targets, waiting, addresses[RUN_BLOCKS], has_warpgroups
+        compiled, layout, found, table, records, targets, waiting, addresses[RUN_BLOCKS], constants_image(layout), has_warpgroups,
     )  # fmt: skip
 
 

@@ -45,6 +45,7 @@ class TileTransfer(NamedTuple):
 
     @classmethod
     def of(cls, instruction: PtxInstruction, context: CompileContext) -> "TileTransfer":
+        """Decode the opcode and the operands of an instruction."""
         direction, letter, order, shape, _, kind = _words(instruction)
         m, n, k = (int(x) for x in shape[1:].replace("n", " ").replace("k", " ").split())
         use = _USES[letter]

@@ -154,6 +154,24 @@ def chosen(kind: str, place: int) -> Any:
     return inputs_of(kind, place)
 
 
+def plain(kind: str, place: int) -> Any:
+    """Return `COUNT` ordinary values of a type: NumPy's functions then take short cuts, which compiled code does not."""
+    random = np.random.default_rng(place)
+    if kind in ("pred", "cc"):
+        return random.integers(0, 2, COUNT) == 1
+    name, _, packed = kind.partition("x")
+    bits = bits_of_type(name)
+    if "f" in name or name[0] == "e":
+        fmt = format_of(name)
+        random_bits = random.integers(0, 1 << fmt.fraction_bits, (COUNT, int(packed or 1)), np.uint64)
+        exponent = fmt.bias + random.integers(0, 2, random_bits.shape)
+        words = exponent.astype(np.uint64) << np.uint64(fmt.fraction_bits) | random_bits
+        words <<= np.uint64(fmt.ignored_low_bits)
+    else:
+        words = random.integers(1, 8, (COUNT, int(packed or 1)), np.uint64)
+    return words.astype(f"u{bits // 8}").view(f"u{bits * int(packed or 1) // 8}").reshape(-1)
+
+
 def drawn(kinds: tuple[str, ...], count: int, seed: int) -> list[Any]:
     """Return values of sources: every combination of special values as far as there is room, chosen values, and noise.
 

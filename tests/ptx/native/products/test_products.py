@@ -10,8 +10,8 @@ from llvmlite import ir
 
 from tests.ptx.native.products.product_rows import bound, computed, drawn, expected, native_products
 from wmma_emu.instructions import lookup
-from wmma_emu.llvm.compile import object_code
 from wmma_emu.layouts.metadata import selectors_of
+from wmma_emu.llvm.compile import object_code
 from wmma_emu.ptx.native.context import Flag
 from wmma_emu.ptx.native.products.mma import WarpProduct
 
@@ -47,7 +47,9 @@ def test_every_product_of_a_family_has_the_bits_of_the_numpy_machine(family):
         check(name, product, tiles=100, seed=seed)
 
 
-@pytest.mark.parametrize("mnemonic", ["m16n8k16.f32.f16.f16.f32", "m16n8k32.f32.e4m3.e4m3.f32", "m8n8k4.f64.f64.f64.f64"])
+@pytest.mark.parametrize(
+    "mnemonic", ["m16n8k16.f32.f16.f16.f32", "m16n8k32.f32.e4m3.e4m3.f32", "m8n8k4.f64.f64.f64.f64"]
+)
 def test_a_product_has_the_bits_of_the_reference_engine(mnemonic):
     check(mnemonic, WarpProduct.of(bound(lookup(mnemonic, "sm_90"), "sm_90")), tiles=1, engine="reference")
 

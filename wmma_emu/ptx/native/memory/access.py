@@ -96,7 +96,9 @@ def enter(body: Body, context: Bits, found: Bits, address: Bits, size: Bits, *, 
         with body.when(~allowed, likely=False):
             raise_flag(body, context, body.constant(WORD, Flag.BOUNDS))
             result.store(body.constant(BIT, 0))
-        flag_if(body, (flags & RangeFlag.WATCHED).equals(0), context, Flag.UNSUPPORTED)
+        with body.when((flags & RangeFlag.WATCHED).equals(0), likely=False):  # it has no records
+            raise_flag(body, context, body.constant(WORD, Flag.UNSUPPORTED))
+            result.store(body.constant(BIT, 0))
         found.at(8 * Range.WRITTEN).store(body.constant(LONG, 1), 8)
     lost = field(state, Field.UNINITIALISED)
     with body.when(lost.differs(0), likely=False):

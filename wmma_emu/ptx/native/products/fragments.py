@@ -41,31 +41,35 @@ class Fragment(NamedTuple):
         number, lane = layout.scatter(number), layout.scatter(lane)
         register, slot = np.divmod(number, layout.elements_per_register)
         shape = (layout.num_matrices, layout.rows, layout.cols)
-        parts = [x.reshape(shape) for x in (register, lane, slot * layout.element_bits + container.shift)]
-        return cls(*parts, (1 << bits) - 1, layout.register_bits)
+        bit = slot * layout.element_bits + container.shift
+        register, lane, bit = (x.reshape(shape).astype(np.int64) for x in (register, lane, bit))
+        return cls(register, lane, bit, (1 << bits) - 1, layout.register_bits)
 
     def words(self, axis: int) -> "Fragment":
         """Return the fragment with words of 32 single bits as elements, along an axis."""
         step = tuple(slice(None, None, 32 if i == axis else 1) for i in range(3))
-        return self._replace(register=self.register[step], lane=self.lane[step], bit=0 * self.bit[step], mask=(1 << 32) - 1)
+        return self._replace(
+            register=self.register[step], lane=self.lane[step], bit=0 * self.bit[step], mask=(1 << 32) - 1
+        )
 
-    def patterns(self, registers: Sequence[Symbol], where: tuple[object, ...]) -> Symbol:
+    def patterns(self, registers: Sequence[Symbol], where: Any) -> Any:
         """Return the patterns of some elements, a vector of uint32 (uint64 for f64)."""
         register, lane, bit = (x[where].reshape(-1) for x in (self.register, self.lane, self.bit))
         words = picked_words(registers, register, lane)
-        return self._field(words, bit)
+        return self.field(words, bit)
 
-    def _field(self, words: Symbol, bit: Ints) -> Symbol:
+    def field(self, words: Any, bit: Ints) -> Any:
+        """Return the patterns whose lowest bits have these positions in words."""
         if self.mask.bit_length() == self.register_bits:
             return words
         shift = bit.astype(np.uint32) if (bit != bit[0]).any() else np.uint32(bit[0])
-        shifted = words >> shift if bit.any() else words  # type: ignore[operator]
+        shifted = words >> shift if bit.any() else words
         if bit.min() + self.mask.bit_length() == self.register_bits:
             return shifted
-        return shifted & np.uint32(self.mask)  # type: ignore[no-any-return]
+        return shifted & np.uint32(self.mask)
 
 
-def picked_words(registers: Sequence[Symbol], register: Ints, lane: Ints) -> Symbol:
+def picked_words(registers: Sequence[Symbol], register: Ints, lane: Ints) -> Any:
     """Return the words of lanes of registers: a permutation of each register, then all joined."""
     runs = [(r, len(list(run))) for r, run in groupby(register.tolist())]
     lengths = {length for _, length in runs}
@@ -75,9 +79,9 @@ def picked_words(registers: Sequence[Symbol], register: Ints, lane: Ints) -> Sym
             parts.append(registers[r].picked(lane[start : start + length]))
             start += length
         return concatenated(parts)
-    found = registers[register[0]].picked(lane)
+    found: Any = registers[register[0]].picked(lane)
     for r in dict.fromkeys(register.tolist()):
-        found = np.where(register == r, registers[r].picked(lane), found)  # type: ignore[assignment]
+        found = np.where(register == r, registers[r].picked(lane), found)
     return found
 
 
@@ -105,11 +109,11 @@ def write_b(tile: Tile, fragment: Fragment, slots: int, registers: Sequence[Symb
     for number, register in enumerate(registers):
         for slot in range(slots):
             bit = np.full(LANES, slot * fragment.register_bits // slots + shift)
-            pattern = fragment._field(register, bit)
+            pattern = fragment.field(register, bit)
             tile.write(pattern, "b", pointer, (number * slots + slot) * LANES, tile.size_of_b)
 
 
-def columns_of(fragment: Fragment, rows: int) -> list[tuple[object, ...]]:
+def columns_of(fragment: Fragment, rows: int) -> list[tuple[int, slice, int]]:
     """Return the indices of each column of each block of rows, in the order of a tile's columns."""
     matrices, height, width = fragment.lane.shape
     return [
@@ -135,13 +139,12 @@ def read_d(tile: Tile, layout: LaneMap, builder: ir.IRBuilder, pointer: ir.Value
     registers = []
     slots = layout.elements_per_register
     for first in range(0, len(places), slots):
-        word = None
+        word: Any = None
         for slot in range(slots):
-            part = from_memory(builder, pointer, places[first + slot], tile.word_dtype, chunks)
+            part: Any = from_memory(builder, pointer, places[first + slot], tile.word_dtype, chunks)
             if slot:
-                part = part << np.uint32(slot * layout.element_bits)  # type: ignore[assignment, operator]
-            word = part if word is None else word | part  # type: ignore[assignment, operator]
-        assert word is not None
+                part = part << np.uint32(slot * layout.element_bits)
+            word = part if word is None else word | part
         registers.append(word)
     return registers
 

@@ -14,9 +14,7 @@ from wmma_emu.layouts.metadata import granularity_of, metadata_map
 from wmma_emu.llvm.values import Symbol
 
 
-def write_chosen(
-    tile: Tile, entry: Instruction, selector: int, words: Symbol, pointer: ir.Value
-) -> ir.Value:
+def write_chosen(tile: Tile, entry: Instruction, selector: int, words: Symbol, pointer: ir.Value) -> ir.Value:
     """Write the table (k, rows) of a tile for the metadata of one warp; return a bit: whether a nibble is illegal."""
     builder = words.builder
     found, places = metadata_map(entry, selector), granularity_of(entry)
@@ -24,7 +22,7 @@ def write_chosen(
     illegal: Any = None
     for chunk in range(found.lane.shape[1]):
         lane, shift = found.lane[: tile.rows, chunk], 4 * found.nibble[: tile.rows, chunk]
-        nibble: Any = words.picked(lane) >> shift.astype(np.uint32) & np.uint32(15)  # type: ignore[operator]
+        nibble: Any = words.picked(lane) >> shift.astype(np.uint32) & np.uint32(15)
         wrong = (np.right_shift(np.uint32(legal), nibble) & np.uint32(1)) == 0
         illegal = wrong if illegal is None else illegal | wrong
         for kept in range(places.kept):

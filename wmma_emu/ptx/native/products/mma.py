@@ -75,8 +75,15 @@ class WarpProduct(NamedTuple):
     def name(self) -> str:
         """The name of the code, which differs from the name of all other code."""
         product = self.matrix.product
-        known = [product.model.parameters, product.k, product.satfinite, product.rounding, product.bit_operation, self.selector]
-        known += [x.name for x in (product.a, product.b, product.c, product.d)]
+        known = [
+            product.model.parameters,
+            product.k,
+            product.satfinite,
+            product.rounding,
+            product.bit_operation,
+            self.selector,
+        ]
+        known += [self.selector, *(x.name for x in (product.a, product.b, product.c, product.d))]
         arrays = [x.tobytes() for fragment in self.fragments for x in fragment[:3]]
         arrays += [layout.coords.tobytes() for layout in self.layouts]
         digest = sha256(repr(known).encode() + b"".join(arrays)).hexdigest()
@@ -124,7 +131,7 @@ def _slot_bits(layout: LaneMap) -> int:
 
 def _tile(matrix: BoundInstruction, layouts: tuple[LaneMap, ...], fragments: tuple[Fragment, ...]) -> Tile:
     product, b = matrix.product, layouts[1]
-    matrices, height, _ = fragments[2].lane.shape
+    _, height, width = fragments[2].lane.shape
     rows = min(height, 16)
     slots = b.register_bits // _slot_bits(b)
     places = places_of_b(fragments[1], slots)
@@ -134,8 +141,8 @@ def _tile(matrix: BoundInstruction, layouts: tuple[LaneMap, ...], fragments: tup
         raise NotNativeError(f"{matrix.mnemonic}: the layout of B is not a sum over k and column")
     blocks, of_columns = [], []
     for number, (which, _, column) in enumerate(columns_of(fragments[2], rows)):
-        blocks.append(number // fragments[2].lane.shape[2])
-        of_columns.append(int(columns[which, column]))  # type: ignore[index]
+        blocks.append(number // width)
+        of_columns.append(int(columns[which, column]))
     size = b.num_registers * slots * LANES
     return Tile(product, rows, tuple(blocks), tuple(of_columns), tuple(depth.tolist()), size)
 
@@ -161,5 +168,3 @@ def multiply_row(instruction: PtxInstruction, layout: WarpLayout, context: Compi
         record += offsets_of_sources(layout, sources, fragment.register_bits)
     record += offsets_of_targets(layout, targets, warp_product.layouts[3].register_bits)
     return Row(warp_product.name, warp_product.define, (*record, *metadata))
-
-

@@ -126,15 +126,15 @@ def _numbers_of_elements(move: MatrixMove) -> Any:
     return low.astype(np.int64) + 256 * high.astype(np.int64)
 
 
-def _narrow(builder: ir.IRBuilder, rows: ir.Value, elements: Any, bits: int) -> Symbol:
+def _narrow(builder: ir.IRBuilder, rows: ir.Value, elements: Any, bits: int) -> Any:
     """Return elements of 6 or 4 bits, a byte each; they fill the beginning of each row of 16 bytes."""
     row, first = elements // ROW_BYTES * ROW_BYTES, elements % ROW_BYTES * bits
     low, high = (
         from_memory(builder, rows, row + np.minimum(first // 8 + i, ROW_BYTES - 1), np.uint8).astype(np.uint16)
         for i in (0, 1)
     )
-    pair: Any = low | high << np.uint16(8)  # type: ignore[operator]
-    return (pair >> (first % 8).astype(np.uint16) & np.uint16((1 << bits) - 1)).astype(np.uint8)  # type: ignore[no-any-return]
+    pair: Any = low | high << np.uint16(8)
+    return (pair >> (first % 8).astype(np.uint16) & np.uint16((1 << bits) - 1)).astype(np.uint8)
 
 
 def _store(

@@ -24,7 +24,7 @@ def offsets_of_sources(layout: WarpLayout, operands: Sequence[Operand | None], b
 
 
 def _offset_of(layout: WarpLayout, operand: Operand | None, bits: int) -> int:
-    if operand is None or isinstance(operand, Register) and bits_of_type(operand.type) != bits:
+    if operand is None or (isinstance(operand, Register) and bits_of_type(operand.type) != bits):
         raise NotNativeError(f"an operand of a matrix instruction is not a value of {bits} bits")
     return layout.source(operand, f"b{bits}")
 
@@ -47,7 +47,9 @@ class Registers:
 
     def read(self, first: "int | ir.Value", count: int, bits: int) -> list[Symbol]:
         """Return the values of all lanes of some registers, uint32 or uint64."""
-        return [load(self.builder, self.place(x), f"u{bits // 8}", LANES, ALIGNMENT) for x in self._numbers(first, count)]
+        return [
+            load(self.builder, self.place(x), f"u{bits // 8}", LANES, ALIGNMENT) for x in self._numbers(first, count)
+        ]
 
     def write(self, first: "int | ir.Value", values: Sequence[Symbol]) -> None:
         """Replace the values of all lanes."""
@@ -63,7 +65,7 @@ class Registers:
 def raise_flag(builder: ir.IRBuilder, context: ir.Value, flag: Flag) -> None:
     """Raise a flag in the context."""
     place = address(builder, context, int(Word.FLAGS), 8)
-    store(load(builder, place, np.uint64) | np.uint64(flag), place)  # type: ignore[arg-type, operator]
+    store(load(builder, place, np.uint64) | np.uint64(flag), place)
 
 
 def whole_warp(builder: ir.IRBuilder, context: ir.Value, mask: ir.Value) -> None:

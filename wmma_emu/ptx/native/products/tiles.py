@@ -40,7 +40,9 @@ def transfer_row(instruction: PtxInstruction, layout: WarpLayout, context: Compi
     tile, kind = transfer.tile, "read" if instruction.modifiers[0] == "load" else "write"
     bits = tile.layout.register_bits
     if kind == "read":
-        registers = offsets_of_targets(layout, targets_of(instruction, transfer.vector, tile.layout.num_registers), bits)
+        registers = offsets_of_targets(
+            layout, targets_of(instruction, transfer.vector, tile.layout.num_registers), bits
+        )
     else:
         found = sources_of(instruction, transfer.vector, tile.layout.num_registers)
         registers = offsets_of_sources(layout, found, bits)
