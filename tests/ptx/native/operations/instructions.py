@@ -27,7 +27,7 @@ from wmma_emu.ptx.widths import bits_of_type
 from wmma_emu.scalar.cvt_table import CVT_FORMS, CVT_TYPES
 
 ENTRIES = {**VALUE_ENTRIES, **VECTOR_ENTRIES, **ALL_VIDEO_ENTRIES, **FACTOR_ENTRIES, **SCALED_ENTRIES}
-"""Every entry of the tables of lane operations; the forms of `cvt` have a table of their own."""
+"""Every entry of the tables of lane operations; `cvt` has its own table."""
 
 _TABLES = (0x00, 0x1B, 0x3C, 0x80, 0x96, 0xCA, 0xEA, 0xFF)
 _SELECTORS = (0x5410, 0x7632, 0x0123, 0xBA98, 0x3210, 0x0004)
@@ -110,7 +110,7 @@ def _instruction(opcode: str, *operands: Operand | None) -> PtxInstruction:
 
 
 def _numbered(instruction: PtxInstruction) -> PtxInstruction:
-    """Give each register a number of its own."""
+    """Give each register a different number."""
     count = iter(range(100))
 
     def numbered(operand: Any) -> Any:

@@ -89,7 +89,7 @@ def test_cvt_reads_and_writes_wider_registers():
     assert found.tolist() == [0xFE] * 32
 
 
-def test_special_registers_and_addresses_have_places_that_the_machine_fills():
+def test_special_registers_and_addresses_are_values_that_the_machine_writes():
     lane = case("mov.u32", D, SpecialRegister("laneid"))
     address = case("mov.u64", Register(0, "%d", "b64"), Symbol("shared", 16, "x", 4))
     assert lane.row.record == (lane.layout.offset_of(D), lane.layout.specials["laneid", 32])
