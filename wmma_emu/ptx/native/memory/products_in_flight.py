@@ -98,11 +98,11 @@ def begin_product(body: Body, context: Bits, warp: Bits, low: Bits, high: Bits) 
     with body.repeat(context.at(8 * Word.WARPS).load(LONG, 8)) as number:
         unfenced = _warp(context, number).at(InFlight.UNFENCED).load(WORD, 4)
         flag_if(body, unfenced.differs(0), context, Flag.COPY)
-    _forget(body, context, warp)
+    start, end = low.cast(32), high.cast(32)
+    _forget(body, context, warp, start, end)
     place = warp.at(InFlight.COUNT)
     count = place.load(WORD, 4)
     group = warp.at(InFlight.COMMITTED).load(WORD, 4)
-    start, end = low.cast(32), high.cast(32)
     is_new = body.variable(ir.IntType(1))
     is_new.store(body.constant(ir.IntType(1), 1))
     with body.repeat(count.cast(64)) as i:
@@ -123,14 +123,14 @@ def begin_product(body: Body, context: Bits, warp: Bits, low: Bits, high: Bits) 
                 flag_if(body, count.differs(0), context, Flag.LIMIT)
 
 
-def _forget(body: Body, context: Bits, warp: Bits) -> None:
-    """Remove the entries of products that were waited for before the last barrier."""
+def _forget(body: Body, context: Bits, warp: Bits, start: Bits, end: Bits) -> None:
+    """Remove the entries of products that were waited for before the last barrier, or that a new range contains."""
     now, place = _now(context), warp.at(InFlight.COUNT)
     before = place.load(WORD, 4).cast(64)
     with body.repeat(before) as i:
         entry = warp.at(InFlight.ENTRIES).at((before - 1 - i) * _ENTRY_BYTES)
-        done = entry.at(4 * Entry.GROUP).load(WORD, 4).equals(_DONE)
-        with body.when(done & entry.at(4 * Entry.TIME).load(WORD, 4).differs(now)):
+        low, high, group, time = (entry.at(4 * x).load(WORD, 4) for x in Entry)
+        with body.when(group.equals(_DONE) & (time.differs(now) | (start <= low) & (high <= end))):
             last = place.load(WORD, 4) - 1
             place.store(last, 4)
             four = ir.VectorType(WORD, len(Entry))
