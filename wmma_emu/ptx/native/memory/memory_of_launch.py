@@ -224,5 +224,3 @@ def _granules(worker: WorkerMemory, lines: NDArray[np.int64]) -> tuple[NDArray[n
 
 def _kinds(records: NDArray[np.uint64]) -> tuple[NDArray[np.bool_], ...]:
     return tuple((records & x) != 0 for x in _KINDS)
-
-

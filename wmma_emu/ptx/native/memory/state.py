@@ -171,6 +171,9 @@ MOST_BLOCKS = (1 << Stamp.SHIFT - Stamp.BLOCK) - 2
 LINE = 32
 """The granules of a line of global memory."""
 
+PART = 8
+"""The granules that are checked as one vector."""
+
 
 class Shadow(IntFlag):
     """What is known of a byte of shared or local memory: 0 if nobody has written it."""
