@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from wmma_emu.instructions import Arch
 from wmma_emu.instructions.launches import Dim3
 from wmma_emu.instructions.residency import residency_of
+from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.machine.limits import Counts, Deadline, Limits
 from wmma_emu.ptx.machine.run import blocks_at_once
 from wmma_emu.ptx.memory.heap import GlobalMemory
@@ -23,6 +24,7 @@ from wmma_emu.ptx.native.context import Flag, Word
 from wmma_emu.ptx.native.control_words import BarrierField, MachineWord
 from wmma_emu.ptx.native.leave_code import BARRIERS
 from wmma_emu.ptx.native.memory.memory_of_launch import NativeMemory, races_between_workers
+from wmma_emu.ptx.native.rows import NotNativeError
 from wmma_emu.ptx.native.table import KernelTable
 from wmma_emu.ptx.native.warp_image import filled_words, warp_image
 from wmma_emu.ptx.native.warp_layout import STEPS
@@ -60,8 +62,16 @@ class Outcome(NamedTuple):
 
 
 def run(launching: Launching, limits: Limits, spent: float = 0) -> Outcome:
-    """Run a launch on the native machine; ``spent`` are seconds of the time limit that have passed already."""
+    """Run a launch on the native machine; ``spent`` are seconds of the time limit that have passed already.
+
+    Raises
+    ------
+    NotNativeError
+        If the launch has something that has no native code.
+    """
     deadline = Deadline(limits, spent=spent)
+    if launching.table.has_warpgroups and -(-prod(launching.block) // LANES) % 4:
+        raise NotNativeError("the last warps of a block are no warpgroup")
     shared = _SharedState(launching, deadline)
     workers = [_Worker(shared)]
     if not workers[0].advance(_FIRST_FUEL):
@@ -173,7 +183,6 @@ class _Worker:
             MachineWord.BARRIERS: self._barriers.ctypes.data,
             MachineWord.WAITING: table.waiting,
             MachineWord.MULTIPROCESSORS: residency_of(launching.arch).multiprocessors,
-            MachineWord.HAS_WARPGROUPS: int(table.has_warpgroups),
         }  # fmt: skip
         for word, value in values.items():
             self.context[word] = value

@@ -155,7 +155,7 @@ def chosen(kind: str, place: int) -> Any:
 
 
 def plain(kind: str, place: int) -> Any:
-    """Return `COUNT` ordinary values of a type: NumPy's functions then take short cuts, which compiled code does not."""
+    """Return `COUNT` ordinary values of a type: for these, NumPy's functions take short cuts."""
     random = np.random.default_rng(place)
     if kind in ("pred", "cc"):
         return random.integers(0, 2, COUNT) == 1
@@ -206,7 +206,15 @@ def _special(kind: str) -> Any:
     if "f" in name and name != "tf32":
         fmt = format_of(name)
         one, quiet = fmt.bias << fmt.fraction_bits, 1 << fmt.fraction_bits - 1
-        edges |= {fmt.infinity, fmt.infinity | 1, fmt.infinity | quiet, one, one >> 1, fmt.max_finite, 1 << fmt.fraction_bits}
+        edges |= {
+            fmt.infinity,
+            fmt.infinity | 1,
+            fmt.infinity | quiet,
+            one,
+            one >> 1,
+            fmt.max_finite,
+            1 << fmt.fraction_bits,
+        }
         edges |= {x | fmt.sign_mask for x in edges}
     every = {(x + y) % (1 << bits) for x in edges for y in (-1, 0, 1)} | {-x % (1 << bits) for x in edges}
     if bits == 32 and kind.endswith("x2"):

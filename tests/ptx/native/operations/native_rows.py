@@ -56,7 +56,7 @@ _Run = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint64,
 
 
 def compiled(cases: Sequence[Case]) -> list[Any]:
-    """Compile a function for each case: of the first warp, the bytes of a warp, the number of warps, record and mask."""
+    """Compile a function for each case: of the first warp, the bytes of a warp, the warps, record and mask."""
     module, names = ir.Module(), {}
     for case in cases:
         if case.row.name not in names:

@@ -11,6 +11,7 @@ from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.native.context import Flag, Word
 from wmma_emu.ptx.native.memory.body import BIT, BYTE, Bits, Body, internal
 from wmma_emu.ptx.native.memory.copies_in_flight import check_sources
+from wmma_emu.ptx.native.memory.products_in_flight import follow_write
 from wmma_emu.ptx.native.memory.stamps import (
     check,
     expand_line,
@@ -184,6 +185,8 @@ def shared_lane(
     with body.either(inside) as (then, otherwise):
         with then:
             check_shadow(body, context, pointer(state, Field.SHARED_SHADOW).at(offset), size, kind)
+            if kind != "read":
+                follow_write(body, context, own, offset, size)
             writes, reads = shared_records(state, offset, granule)
             count = max(size // granule, 1)
             check(body, context, writes, reads, stamps_of(body, own, WORD, count), kind, atomics)

@@ -14,6 +14,7 @@ from wmma_emu.ptx.native.memory.access import (
     shared_records,
 )
 from wmma_emu.ptx.native.memory.body import BIT, Bits, Body, internal
+from wmma_emu.ptx.native.memory.products_in_flight import follow_write
 from wmma_emu.ptx.native.memory.stamps import (
     KINDS,
     check,
@@ -64,6 +65,8 @@ def _in_shared(
         with body.repeat(total // 32) as i:
             check_shadow(body, context, shadow.at(i << 5), 32, kind)
         own = own_stamp(body, state, warp)
+        if kind != "read":
+            follow_write(body, context, own, first, total)
         step = LANES >> _shift(size, granule)  # the lanes that access 32 granules
         with body.repeat(LANES // step) as i:
             writes, reads = shared_records(state, first + i * (granule * LINE), granule)

@@ -38,7 +38,7 @@ class Fragment(NamedTuple):
     def of(cls, layout: LaneMap, container: Container, bits: int) -> "Fragment":
         """Return the places of a layout's elements; of replicas, the first one that the instruction reads."""
         number, lane = np.indices((layout.num_elements, layout.num_lanes))
-        number, lane = layout.scatter(number), layout.scatter(lane)
+        number, lane = (layout.scatter(x.reshape(-1, *layout.lane_shape)) for x in (number, lane))
         register, slot = np.divmod(number, layout.elements_per_register)
         shape = (layout.num_matrices, layout.rows, layout.cols)
         bit = slot * layout.element_bits + container.shift
@@ -85,15 +85,18 @@ def picked_words(registers: Sequence[Symbol], register: Ints, lane: Ints) -> Any
     return found
 
 
-def write_a(tile: Tile, fragment: Fragment, registers: Sequence[Symbol], pointer: ir.Value) -> None:
-    """Convert A to the memory of a tile."""
+def write_a(
+    tile: Tile, fragment: Fragment, registers: Sequence[Symbol], pointer: ir.Value, changed_bits: int = 0
+) -> None:
+    """Convert A to the memory of a tile, after changing some bits of the patterns."""
     matrices, rows, _ = fragment.lane.shape
     at = 0
     for matrix in range(matrices):
         for row in range(0, rows, tile.rows):
             for k in range(tile.terms):
                 pattern = fragment.patterns(registers, (matrix, slice(row, row + tile.rows), k))
-                tile.write(pattern, "a", pointer, at, tile.size_of_a)
+                changed = pattern ^ np.uint32(changed_bits) if changed_bits else pattern
+                tile.write(changed, "a", pointer, at, tile.size_of_a)
                 at += tile.rows
 
 

@@ -6,12 +6,13 @@ from collections.abc import Callable
 from wmma_emu.ptx.native.products.mma import multiply_row
 from wmma_emu.ptx.native.products.moves import load_row, store_row, transpose_row
 from wmma_emu.ptx.native.products.tiles import transfer_row
-from wmma_emu.ptx.native.rows import NotNativeError, Row
+from wmma_emu.ptx.native.products.wgmma import proxy_fence_row, warpgroup_row
+from wmma_emu.ptx.native.rows import Row
 from wmma_emu.ptx.native.warp_layout import WarpLayout
 from wmma_emu.ptx.program.program import PtxInstruction
 from wmma_emu.ptx.steps.lane_operations import CompileContext
 
-_Make = Callable[[PtxInstruction, WarpLayout, CompileContext], Row]
+_Make = Callable[[PtxInstruction, WarpLayout, CompileContext], Row | None]
 
 
 def row_of(instruction: PtxInstruction, layout: WarpLayout, context: CompileContext) -> Row | None:
@@ -32,15 +33,12 @@ def _wmma(instruction: PtxInstruction, layout: WarpLayout, context: CompileConte
     return transfer_row(instruction, layout, context)
 
 
-def _missing(instruction: PtxInstruction, layout: WarpLayout, context: CompileContext) -> Row:
-    raise NotNativeError(f"{instruction.opcode} has no native code")
-
-
 _ROWS: dict[str, _Make] = {
     "mma": multiply_row,
     "wmma": _wmma,
     "movmatrix": transpose_row,
     "ldmatrix": load_row,
     "stmatrix": store_row,
-    "wgmma": _missing,
+    "wgmma": warpgroup_row,
+    "fence": proxy_fence_row,
 }
