@@ -125,6 +125,7 @@ class WorkerMemory:
             Field.UNINITIALISED: _at(heap.uninitialised.kept) if heap.has_uninitialised else 0,
             Field.BARRIERS: 1 << Stamp.BARRIERS, Field.WARPS: _at(self._warps),
             Field.PARAMETER_BYTES: program.parameter_bytes,
+            Field.HAS_PRODUCTS: any(x.mnemonic == "wgmma" for x in program.instructions),
         }  # fmt: skip
         for index, value in state.items():
             self._state[index] = value % (1 << 64)
