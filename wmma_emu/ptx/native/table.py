@@ -34,7 +34,6 @@ from wmma_emu.ptx.native.definedness_rows import propagate, require_defined
 from wmma_emu.ptx.native.rows import NotNativeError, Row
 from wmma_emu.ptx.native.warp_image import constants_image
 from wmma_emu.ptx.native.warp_layout import WarpLayout
-from wmma_emu.ptx.native.warp_sync_code import warpgroup_row
 from wmma_emu.ptx.program.program import ParameterCopy, Predicate, PtxInstruction
 from wmma_emu.ptx.steps.lane_operations import CompileContext
 from wmma_emu.ptx.steps.table import NOTHING
@@ -190,8 +189,6 @@ class _TableBuilder:
         if unproven.written:  # before the instruction, which may change its own guard
             passed = unproven.read if is_value(instruction) else ()
             yield _Entry(propagate(self._offsets(passed), self._offsets(unproven.written)), guard)
-        if instruction.mnemonic in _WARPGROUP:
-            yield _Entry(warpgroup_row(pc), guard)
         for row in (*self._rows(instruction), *self._copies(instruction.copies_in)):
             yield _Entry(row, guard)
 

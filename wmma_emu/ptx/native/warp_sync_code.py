@@ -21,8 +21,7 @@ from wmma_emu.ptx.native.context_code import (
 )
 from wmma_emu.ptx.native.control_words import Field, MachineWord, Sync
 from wmma_emu.ptx.native.memory.time import meet_lanes
-from wmma_emu.ptx.native.rows import Row
-from wmma_emu.ptx.native.warp_layout import AT_WARP, AWAITED, LIVE, WARP_NUMBER, WARPGROUP
+from wmma_emu.ptx.native.warp_layout import AT_WARP, AWAITED, LIVE, WARP_NUMBER
 
 
 def define_synchronise(module: ir.Module) -> None:
@@ -59,28 +58,6 @@ def define_synchronise(module: ir.Module) -> None:
         with code.when(code.is_equal(without(code, live, mask), 0)):
             code.build.call(meet_lanes.define(module), [context, code.load(warp, WARP_NUMBER, WORD)])
     code.give(taken)
-
-
-def warpgroup_row(pc: int) -> Row:
-    """Return the row that notes that a warp has executed an instruction of warpgroups.
-
-    All warps of a warpgroup have to execute the same ones: at the end of a block, they must have equal sums.
-    """
-    return Row("note an instruction of warpgroups", _define_note, (2 * pc + 1,))
-
-
-def _define_note(module: ir.Module) -> ir.Function:
-    code = Code(module, "note an instruction of warpgroups", ir.VoidType(), [POINTER, POINTER, POINTER, WORD])
-    _, warp, record, _ = code.arguments
-    number = code.long(code.load(record, 0, WORD))
-    mixed = code.build.mul(code.load(warp, WARPGROUP, LONG), code.value(_MULTIPLIER, LONG))
-    code.store(warp, WARPGROUP, code.build.add(mixed, number), LONG)
-    code.give()
-    return code.function
-
-
-_MULTIPLIER = 0x9E37_79B9_7F4A_7C15
-"""An odd number that mixes well, near 2**64 divided by the golden ratio: the order of the instructions counts too."""
 
 
 def _named(code: Code, warp: Value, members: Value, lanes: Value) -> Value:
