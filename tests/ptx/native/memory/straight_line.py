@@ -22,7 +22,7 @@ from wmma_emu.ptx.native.context import Flag, Word
 from wmma_emu.ptx.native.memory import row_of
 from wmma_emu.ptx.native.memory.memory_of_launch import NativeMemory, races_between_workers
 from wmma_emu.ptx.native.memory.time import begin_block, meet_lanes, pass_barrier
-from wmma_emu.ptx.native.warp_image import warp_image
+from wmma_emu.ptx.native.warp_image import constants_image, warp_image
 from wmma_emu.ptx.native.warp_layout import EXISTING, WarpLayout
 from wmma_emu.ptx.pages import aligned
 from wmma_emu.ptx.threads import Threads
@@ -139,7 +139,8 @@ class StraightLine:
         written = self.kernel.compiled.written
         memory = NativeMemory(self.program, heap, parameters, written, self.grid, self.warps, self.dynamic)
         threads = Threads(Dim3(self.grid), Dim3(self.block), np.arange(1))
-        self.image = warp_image(self.layout, threads, self.kernel.binding.arch, heap, self.dynamic)
+        constants = constants_image(self.layout)
+        self.image = warp_image(self.layout, constants, threads, self.kernel.binding.arch, heap, self.dynamic)
         contexts = np.zeros((self.workers, Word.COUNT), np.uint64)
         workers = [memory.worker(x) for x in contexts]
         self.memories = []

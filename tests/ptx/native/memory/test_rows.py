@@ -47,7 +47,9 @@ def test_loads_and_stores_of_every_type_in_every_order(kind, space):
         data = f"%{names[0]}" if count == 1 else "{" + ", ".join(f"%{x}" for x in names) + "}"
         where = "" if space == "generic" else f".{space}"
         body = f"ld{where}{vector}.{kind} {data}, [%d0]; bar.sync 0; st{where}{vector}.{kind} [%d1], {data};"
-        prepare = "ld.global.v4.u32 {%r10, %r11, %r12, %r13}, [%d20]; st.shared.v4.u32 [%d21], {%r10, %r11, %r12, %r13};"
+        prepare = (
+            "ld.global.v4.u32 {%r10, %r11, %r12, %r13}, [%d20]; st.shared.v4.u32 [%d21], {%r10, %r11, %r12, %r13};"
+        )
         if space != "global":
             body = f"{prepare} {prepare.replace('d2', 'd3')} bar.sync 0; {body}"
         for order in ORDERS.values():
@@ -187,4 +189,5 @@ def test_variables_of_the_module():
 
 def test_parameters():
     registers = {"d1": 0x17C0000000000 + 0 * THREAD}
-    require_equal("ld.param.u64 %d0, [a0]; ld.u32 %r0, [%d1];", "d0", "r0", arrays={"x": np.zeros(8)}, registers=registers)
+    body = "ld.param.u64 %d0, [a0]; ld.u32 %r0, [%d1];"
+    require_equal(body, "d0", "r0", arrays={"x": np.zeros(8)}, registers=registers)

@@ -56,7 +56,9 @@ def test_a_gap_between_shared_variables_is_out_of_bounds():
 def test_a_load_of_bytes_that_nobody_wrote_is_flagged(space):
     before = f".{space} .align 4 .b8 m[256];\nst.{space}.u8 [m], 0;"  # the variable has to be used
     for kind, flag in (("u32", Flag(0)), ("u16", Flag.UNDEFINED)):
-        body = f"{before} bar.sync 0; st.{space}.{kind} [%d0], %r0; ld.{space}.u32 %r1, [%d0]; st.global.u32 [%d1], %r1;"
+        body = (
+            f"{before} bar.sync 0; st.{space}.{kind} [%d0], %r0; ld.{space}.u32 %r1, [%d0]; st.global.u32 [%d1], %r1;"
+        )
         registers = {"d0": WORDS, "d1": in_x(WORDS), "r0": THREAD}
         require(flag, body.replace(f"st.{space}.u8", f"@%p0 st.{space}.u8"), registers=registers | {"p0": 0}, arrays=X)
 

@@ -161,4 +161,4 @@ def _computed(body: Body, operation: Operation, space: str, old: Bits, values: l
             found = compute(*symbols)
     except NotTraceableError as error:
         raise NotNativeError(f"atom.{operation.name}.{operation.kind}: {error}") from error
-    return Bits(body, found.astype(dtype).value)
+    return Bits(body, found.astype(dtype).value)  # type: ignore[attr-defined]

@@ -12,7 +12,17 @@ from wmma_emu.ptx.native.memory.access import access, global_lane, range_of, rec
 from wmma_emu.ptx.native.memory.body import BIT, BYTE, Bits, Body, internal, native
 from wmma_emu.ptx.native.memory.operands import NOWHERE, address_of, addresses, read, word
 from wmma_emu.ptx.native.memory.stamps import field, flag_if, own_stamp, pointer, raise_flag, state_of, warp_state
-from wmma_emu.ptx.native.memory.state import COPY_BYTES, MOST_COPIES, Checks, Copy, Field, Range, Shadow, WarpField, checks_of
+from wmma_emu.ptx.native.memory.state import (
+    COPY_BYTES,
+    MOST_COPIES,
+    Checks,
+    Copy,
+    Field,
+    Range,
+    Shadow,
+    WarpField,
+    checks_of,
+)
 from wmma_emu.ptx.native.rows import LONG, POINTER, WORD, NotNativeError, Row
 from wmma_emu.ptx.native.warp_layout import WARP_NUMBER, WarpLayout
 from wmma_emu.ptx.program.program import AddressOperand, Immediate, Operand, Predicate, PtxInstruction, Register
@@ -126,7 +136,7 @@ def _copy(body: Body, context: Bits, warp: Bits, record: Bits, mask: Bits, *, fo
                     body, context, slot, source + i, own_stamp(body, state, warp) + lane,
                     size=1, kind="read", granule=checks.granule, atomics=checks.atomics,
                 )  # fmt: skip
-                with body.when(host.differs(body.constant(POINTER, None))):
+                with body.when(host.differs(body.null)):
                     target.at(i).store(host.load(BYTE))
     enqueue(body, context, warp, slot, to, of, written, amounts, body.constant(WORD, size))
 
@@ -239,4 +249,3 @@ def arrive(body: Body, context: Bits, warp: Bits, entry: Bits, mask: Bits, *, gr
             )  # fmt: skip
             with body.when(again, likely=False):
                 raise_flag(body, context, body.constant(WORD, Flag.RACE))
-
