@@ -4,9 +4,9 @@
     python -m tools.compare_machines mutants --count 1000 --seed 1
     python -m tools.compare_machines programs --seconds 600 --seed 1
 
-If the native machine has no flag, the NumPy machine must have no finding and the same bits. Every difference is printed
-with what reproduces it, and the exit status is 1. The last line counts the launches, those with findings, and those that
-ran twice although they have none.
+If the native machine has no flag, the NumPy machine must have no finding and the same bits. Every difference is
+printed with what reproduces it, and the exit status is 1. The last line counts the launches, those with findings, and
+those that ran twice although they have none.
 """
 
 import argparse

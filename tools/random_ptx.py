@@ -28,12 +28,16 @@ _OPERATIONS = {
         prmt.b32 {r}, {r}, {r}, {r}; lop3.b32 {r}, {r}, {r}, {r}, {b}; shf.l.wrap.b32 {r}, {r}, {r}, {r};
         selp.b32 {r}, {r}, {r}, {p}; abs.s32 {r}, {r}; neg.s32 {r}, {r}; div.u32 {r}, {r}, {r}; rem.s32 {r}, {r}, {n};
         mul24.lo.u32 {r}, {r}, {r}; dp4a.u32.s32 {r}, {r}, {r}, {r}; add.cc.u32 {r}, {r}, {r}; addc.u32 {r}, {r}, {r};
-        cvt.rzi.s32.f32 {r}, {f}; cvt.u32.u16 {r}, {h}; mov.b32 {r}, {f}; cvt.u32.u64 {r}, {d}; cvt.rn.f16x2.f32 {r}, {f}, {f};
+        cvt.rzi.s32.f32 {r}, {f}; cvt.u32.u16 {r}, {h}; mov.b32 {r}, {f}; cvt.u32.u64 {r}, {d};
+        cvt.rn.f16x2.f32 {r}, {f}, {f};
         add.f16x2 {r}, {r}, {r}; fma.rn.f16x2 {r}, {r}, {r}, {r}; mul.bf16x2 {r}, {r}, {r}; min.f16x2 {r}, {r}, {r};
         cvt.s32.s8 {r}, {r}; cvt.sat.u8.s32 {r}, {r}; vadd.s32.s32.s32 {r}, {r}, {r}; set.lt.u32.f32 {r}, {f}, {f}""",
-    "d": """add.u64 {d}, {d}, {d}; mul.lo.u64 {d}, {d}, {d}; mul.wide.s32 {d}, {r}, {r}; mad.wide.u32 {d}, {r}, {r}, {d};
-        shl.b64 {d}, {d}, {n}; shr.s64 {d}, {d}, {r}; and.b64 {d}, {d}, {d}; min.s64 {d}, {d}, {d}; cvt.s64.s32 {d}, {r};
-        mov.b64 {d}, {e}; mov.b64 {d}, {{{r}, {r}}}; cvt.rzi.u64.f64 {d}, {e}; selp.b64 {d}, {d}, {d}, {p}; not.b64 {d}, {d}""",
+    "d": """add.u64 {d}, {d}, {d}; mul.lo.u64 {d}, {d}, {d}; mul.wide.s32 {d}, {r}, {r};
+        mad.wide.u32 {d}, {r}, {r}, {d};
+        shl.b64 {d}, {d}, {n}; shr.s64 {d}, {d}, {r}; and.b64 {d}, {d}, {d}; min.s64 {d}, {d}, {d};
+        cvt.s64.s32 {d}, {r};
+        mov.b64 {d}, {e}; mov.b64 {d}, {{{r}, {r}}}; cvt.rzi.u64.f64 {d}, {e}; selp.b64 {d}, {d}, {d}, {p};
+        not.b64 {d}, {d}""",
     "f": """add.f32 {f}, {f}, {f}; sub.rz.f32 {f}, {f}, {f}; mul.f32 {f}, {f}, {f}; fma.rn.f32 {f}, {f}, {f}, {f};
         fma.rm.ftz.f32 {f}, {f}, {f}, {f}; min.f32 {f}, {f}, {f}; max.NaN.f32 {f}, {f}, {f}; neg.f32 {f}, {f};
         abs.ftz.f32 {f}, {f}; div.rn.f32 {f}, {f}, {f}; rcp.approx.ftz.f32 {f}, {f}; sqrt.rn.f32 {f}, {f};
@@ -42,10 +46,13 @@ _OPERATIONS = {
         mov.b32 {f}, {r}; cvt.rn.f32.f64 {f}, {e}; selp.f32 {f}, {f}, {f}, {p}; cvt.rni.f32.f32 {f}, {f};
         add.sat.f32 {f}, {f}, {f}; copysign.f32 {f}, {f}, {f}""",
     "e": """add.f64 {e}, {e}, {e}; mul.rp.f64 {e}, {e}, {e}; fma.rn.f64 {e}, {e}, {e}, {e}; min.f64 {e}, {e}, {e};
-        cvt.f64.f32 {e}, {f}; cvt.rn.f64.s64 {e}, {d}; neg.f64 {e}, {e}; div.rn.f64 {e}, {e}, {e}; sqrt.rn.f64 {e}, {e}""",
+        cvt.f64.f32 {e}, {f}; cvt.rn.f64.s64 {e}, {d}; neg.f64 {e}, {e}; div.rn.f64 {e}, {e}, {e};
+        sqrt.rn.f64 {e}, {e}""",
     "h": """add.u16 {h}, {h}, {h}; mul.lo.s16 {h}, {h}, {h}; cvt.rn.f16.f32 {h}, {f}; add.f16 {h}, {h}, {h};
-        fma.rn.f16 {h}, {h}, {h}, {h}; cvt.u16.u32 {h}, {r}; min.s16 {h}, {h}, {h}; neg.f16 {h}, {h}; and.b16 {h}, {h}, {h}""",
-    "p": """setp.lt.s32 {p}, {r}, {r}; setp.eq.u32 {p}, {r}, {i}; setp.ge.f32 {p}, {f}, {f}; setp.ltu.f64 {p}, {e}, {e};
+        fma.rn.f16 {h}, {h}, {h}, {h}; cvt.u16.u32 {h}, {r}; min.s16 {h}, {h}, {h}; neg.f16 {h}, {h};
+        and.b16 {h}, {h}, {h}""",
+    "p": """setp.lt.s32 {p}, {r}, {r}; setp.eq.u32 {p}, {r}, {i}; setp.ge.f32 {p}, {f}, {f};
+        setp.ltu.f64 {p}, {e}, {e};
         and.pred {p}, {p}, {p}; xor.pred {p}, {p}, {p}; not.pred {p}, {p}; setp.gt.and.u32 {p}, {r}, {r}, !{p};
         setp.ne.u64 {p}, {d}, {d}; testp.normal.f32 {p}, {f}""",
 }
@@ -60,8 +67,8 @@ _OF_WARP = (
     "match.any.sync.b32 {r}, {r}, 0xffffffff", "bar.warp.sync 0xffffffff", "activemask.b32 {r}",
 )  # fmt: skip
 _FAULTS = (
-    "add.u32 {r}, {r}, %r30", "ld.shared.u32 {r}, [%r26+128]", "st.shared.u32 [s+4], {r}", "ld.global.u32 {r}, [%d13+1]",
-    "st.global.u32 [%d13+65536], {r}", "@%p7 mov.u32 {r}, 1", "ld.shared.u32 {r}, [s+4000]", "bar.sync 0",
+    "add.u32 {r}, {r}, %r30", "ld.shared.u32 {r}, [%r26+128]", "st.shared.u32 [s+4], {r}",
+    "ld.global.u32 {r}, [%d13+1]", "st.global.u32 [%d13+65536], {r}", "@%p7 mov.u32 {r}, 1", "ld.shared.u32 {r}, [s+4000]", "bar.sync 0",
 )  # fmt: skip
 
 
@@ -93,7 +100,8 @@ class _Writer:
         rng = self._rng
         if kind in _NAMES:
             return f"{_NAMES[kind]}{rng.integers(_COUNT[kind])}"
-        return str({"i": int(rng.integers(-(1 << 31), 1 << 31)), "n": int(rng.integers(32)), "b": int(rng.integers(256))}[kind])
+        low, high = {"i": (-(1 << 31), 1 << 31), "n": (0, 32), "b": (0, 256)}[kind]
+        return str(int(rng.integers(low, high)))
 
     def _say(self, pattern: str, indent: int) -> None:
         parts = pattern.replace("{{", "\1").replace("}}", "\2").split("{")
@@ -144,10 +152,11 @@ class _Writer:
         if is_uniform:
             shift = int(rng.integers(1, 64))
             choices.append(
-                f"bar.sync 0; st.shared.u32 [%r26], {{r}}; bar.sync 0; xor.b32 %r27, %r22, {shift}; and.b32 %r27, %r27, 31; "
-                "shl.b32 %r27, %r27, 2; add.u32 %r27, %r27, %r25; ld.shared.u32 {r}, [%r27]; bar.sync 0"
+                f"bar.sync 0; st.shared.u32 [%r26], {{r}}; bar.sync 0; xor.b32 %r27, %r22, {shift}; "
+                "and.b32 %r27, %r27, 31; shl.b32 %r27, %r27, 2; add.u32 %r27, %r27, %r25; "
+                "ld.shared.u32 {r}, [%r27]; bar.sync 0"
             )
-            choices.append("atom.shared.add.u32 {r}, [s+2048], 0" if rng.random() < 0.1 else "red.global.max.u32 [%d14], {r}")
+            choices.append("red.global.max.u32 [%d14], {r}")
         self._say(choices[rng.integers(len(choices))], depth)
 
     def _label(self) -> str:
@@ -174,7 +183,8 @@ class _Writer:
         """Store a digest of all registers."""
         self.lines.append("  mov.b32 %r20, %f0; xor.b32 %r0, %r0, %r20; mov.b32 %r20, %f1; xor.b32 %r1, %r1, %r20;")
         self.lines.append("  mov.b64 %d5, %e0; xor.b64 %d0, %d0, %d5; cvt.u32.u64 %r21, %d0; xor.b32 %r2, %r2, %r21;")
-        self.lines.append("  cvt.u32.u16 %r20, %h0; xor.b32 %r3, %r3, %r20; selp.u32 %r20, 1, 0, %p0; add.u32 %r3, %r3, %r20;")
+        self.lines.append("  cvt.u32.u16 %r20, %h0; xor.b32 %r3, %r3, %r20;")
+        self.lines.append("  selp.u32 %r20, 1, 0, %p0; add.u32 %r3, %r3, %r20;")
         self.lines.append("  st.global.v4.u32 [%d14], {%r0, %r1, %r2, %r3}; ret;\n}")
 
 

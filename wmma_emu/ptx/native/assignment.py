@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The registers that may be uninitialised when an instruction reads them, by an analysis of the paths to it.
 
-A register counts as defined if every path to the instruction has written it with values that are defined themselves. The
-machine follows the others in masks while the kernel runs.
+A register counts as defined if every path to the instruction has written it with values that are defined themselves.
+The machine follows the others in masks while the kernel runs.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

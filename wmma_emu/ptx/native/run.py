@@ -155,7 +155,7 @@ class _Worker:
         self.context = np.zeros(Word.COUNT, np.int64)
         self._warps = aligned(shared.image.size, 0)
         self._warps[:] = shared.image.reshape(-1)
-        self._steps = [self._warps[i + STEPS : i + STEPS + 8].view(np.int64) for i in range(0, len(self._warps), table.layout.bytes)]
+        self._steps = self._warps.reshape(shared.image.shape)[:, STEPS : STEPS + 8].view(np.int64)
         self._barriers = np.zeros((BARRIERS, BarrierField.COUNT_OF_WORDS), np.int64)
         self._fill(launching, table)
         self.memory = shared.memory.worker(self.context.view(np.uint64))
@@ -202,7 +202,7 @@ class _Worker:
             begin = time.perf_counter()
             if in_ieee_arithmetic(self.advance)(fuel):
                 break
-            shared.check(max(int(x[0]) for x in self._steps))
+            shared.check(int(self._steps.max()))
             seconds = time.perf_counter() - begin
             fuel = min(int(fuel * min(max(_SLICE / max(seconds, 1e-6), 0.1), 10)) + 1, _MOST_FUEL)
         if self.context[Word.FLAGS]:
