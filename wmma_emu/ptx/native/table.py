@@ -26,7 +26,7 @@ from wmma_emu.ptx.native.control import (
     places_of,
     sync_words,
 )
-from wmma_emu.ptx.native.control_words import EntryField, Field
+from wmma_emu.ptx.native.control_words import EntryField, BlockField
 from wmma_emu.ptx.native.definedness_rows import propagate, require_defined
 from wmma_emu.ptx.native.landings import move_instructions, votes_row
 from wmma_emu.ptx.native.rows import NotNativeError, Row
@@ -101,17 +101,17 @@ def table_of(compiled: CompiledProgram, context: CompileContext) -> KernelTable:
     for words, (row, guard) in zip(table, entries, strict=True):
         words[:] = addresses[row.name], at, *guard_of(guard, layout)
         at += 4 * len(row.record)
-    found = np.zeros((len(blocks), Field.COUNT_OF_WORDS), np.int64)
+    found = np.zeros((len(blocks), BlockField.COUNT_OF_WORDS), np.int64)
     targets = np.array([x for block in blocks for x in block.targets], np.int64)
     first = target = 0
     for words, block in zip(found, blocks, strict=True):
         for name, value in block.words.items():
             words[name] = value
-        words[Field.CODE] = table.ctypes.data + first * table.strides[0]
-        words[Field.COUNT] = len(block.entries)
+        words[BlockField.CODE] = table.ctypes.data + first * table.strides[0]
+        words[BlockField.COUNT] = len(block.entries)
         first += len(block.entries)
         if block.targets:
-            words[Field.THREADS] = targets.ctypes.data + target * targets.itemsize
+            words[BlockField.THREADS] = targets.ctypes.data + target * targets.itemsize
             target += len(block.targets)
     has_warpgroups = any(x.mnemonic in _WARPGROUP for x in compiled.program.instructions)
     return KernelTable(
@@ -162,10 +162,10 @@ class _TableBuilder:
         entries = [entry for pc in pcs for entry in self._entries(pc)]
         words = end_words(pcs[-1], self._compiled, self._places, self._layout, self._slots)
         words |= sync_words(self._code[pcs[0]], self._layout)
-        words[Field.LENGTH] = len(pcs)
-        words[Field.IS_SPINNING] = self._may_spin(pcs)
+        words[BlockField.LENGTH] = len(pcs)
+        words[BlockField.IS_SPINNING] = self._may_spin(pcs)
         if pcs.start not in self._compiled.exiting:
-            words[Field.IS_EXIT] = 0
+            words[BlockField.IS_EXIT] = 0
         return _Block(words, entries, tuple(self._places.of[x] for x in self._code[pcs[-1]].targets))
 
     def _may_spin(self, pcs: range) -> int:
