@@ -12,9 +12,9 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
-from llvmlite import ir  # noqa: E402
+from llvmlite import ir
 
-from wmma_emu.llvm import cache, compile, library  # noqa: E402
+from wmma_emu.llvm import cache, compile, library
 
 WORD = ir.IntType(32)
 

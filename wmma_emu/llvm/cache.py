@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The cache of object code on disk: batches of functions, each a file that names them.
 
-A file has a line for its format, a line with the digest of what follows, a line with the names of the functions in JSON,
-and the object code. The first lines of all files are the index.
+A file has a line for its format, a line with the digest of what follows, a line with the names of the functions in
+JSON, and the object code. The first lines of all files are the index.
 """
 
 import hashlib

@@ -90,7 +90,7 @@ def declared(module: ir.Module, name: str, signature: ir.FunctionType) -> ir.Fun
 
 
 def freeze(builder: ir.IRBuilder, value: ir.Value) -> ir.Value:
-    """Return a value as an instruction of its own, which LLVM does not merge with the load that it comes from."""
+    """Return a value as a separate instruction, which LLVM does not merge with the load of the value."""
     instruction = ir.Instruction(builder.block, value.type, "freeze", [value])
     builder._insert(instruction)  # llvmlite has no method for it
     return instruction

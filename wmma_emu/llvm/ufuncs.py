@@ -141,6 +141,10 @@ UFUNCS: dict[np.ufunc, Emit] = {
     np.minimum: _extremum("min"),
     np.maximum: _extremum("max"),
     np.sqrt: _intrinsic("llvm.sqrt", "f"),
+    np.rint: _intrinsic("llvm.roundeven", "f"),
+    np.trunc: _intrinsic("llvm.trunc", "f"),
+    np.floor: _intrinsic("llvm.floor", "f"),
+    np.ceil: _intrinsic("llvm.ceil", "f"),
     np.bitwise_count: _count_bits,
     **{
         ufunc: _compare(sign)

@@ -18,7 +18,10 @@ def is_traced(*arrays: Any) -> bool:
     >>> is_traced(np.ones(1), 1)
     False
     """
-    return any(hasattr(x, "multiply_add") for x in arrays)
+    for array in arrays:
+        if not isinstance(array, np.ndarray) and hasattr(array, "multiply_add"):
+            return True
+    return False
 
 
 def fused(x: Any, y: Any, z: Any) -> Any:
@@ -31,8 +34,10 @@ def fused(x: Any, y: Any, z: Any) -> Any:
     >>> fused(np.ones(1), np.ones(1), np.ones(1)) is None
     True
     """
-    operation = next((x.multiply_add for x in (x, y, z) if hasattr(x, "multiply_add")), None)
-    return None if operation is None else operation(x, y, z)
+    for array in (x, y, z):
+        if is_traced(array):
+            return array.multiply_add(x, y, z)
+    return None
 
 
 def corrected(result: Any, wrong: Any, function: Callable[..., Any], *operands: Any) -> Any:
@@ -59,7 +64,9 @@ def looked_up(table: Any, index: Any) -> Any:
     >>> looked_up(np.array([5, 6, 7]), np.array([2, 0]))
     array([7, 5])
     """
-    return index.taken_from(table) if is_traced(index) else table[index]
+    if isinstance(index, np.ndarray) or not is_traced(index):
+        return table[index]
+    return index.taken_from(table)
 
 
 def tabulated(table: Any, function: Callable[[Any], Any], index: Any) -> Any:
@@ -70,6 +77,6 @@ def tabulated(table: Any, function: Callable[[Any], Any], index: Any) -> Any:
     >>> tabulated(np.array([0, 1, 4]), np.square, np.array([2]))
     array([4])
     """
-    if not is_traced(index):
+    if isinstance(index, np.ndarray) or not is_traced(index):
         return table[index]
     return function(index.astype(np.int32)).astype(table.dtype)

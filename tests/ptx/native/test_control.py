@@ -25,7 +25,8 @@ BODIES = {
         E: """
     + STORE,
     "some lanes exit": """
-        mov.u32 %r1, %r0; and.b32 %r2, %r0, 5; setp.eq.u32 %p0, %r2, 4; @%p0 exit; add.u32 %r1, %r1, 1; """ + STORE,
+        mov.u32 %r1, %r0; and.b32 %r2, %r0, 5; setp.eq.u32 %p0, %r2, 4; @%p0 exit; add.u32 %r1, %r1, 1; """
+    + STORE,
     "an indexed branch": """
         and.b32 %r2, %r0, 3; mov.u32 %r1, 1;
         T: .branchtargets A, B, C, A;
@@ -54,7 +55,8 @@ BODIES = {
         E: """
     + STORE,
     "a barrier that counts votes": """
-        and.b32 %r2, %r0, 3; setp.eq.u32 %p0, %r2, 1; barrier.cta.red.popc.u32 %r1, 0, %p0; """ + STORE,
+        and.b32 %r2, %r0, 3; setp.eq.u32 %p0, %r2, 1; barrier.cta.red.popc.u32 %r1, 0, %p0; """
+    + STORE,
     "barriers that compare votes": """
         setp.lt.u32 %p0, %r31, 100; bar.red.and.pred %p1, 0, %p0; bar.red.or.pred %p2, 1, !%p0;
         selp.u32 %r1, 1, 0, %p1; selp.u32 %r2, 2, 0, %p2; add.u32 %r1, %r1, %r2; """
@@ -104,8 +106,8 @@ FAULTS = [
     ("trap", "mov.u32 %r1, 1; setp.eq.u32 %p0, %r0, 33; @%p0 trap; " + STORE),
     (
         "progress",
-        "mov.u32 %r1, 1; and.b32 %r2, %r0, 1; setp.eq.u32 %p0, %r2, 1; @%p0 bra A; bar.sync 0; bra E; A: bar.sync 0; E: "
-        + STORE,
+        "mov.u32 %r1, 1; and.b32 %r2, %r0, 1; setp.eq.u32 %p0, %r2, 1; @%p0 bra A; bar.sync 0; bra E; A: bar.sync 0;"
+        + f"E: {STORE}",
     ),
     ("progress", "mov.u32 %r1, 1; setp.ge.u32 %p0, %r31, 32; @%p0 bra E; bar.sync 1, 64; E: " + STORE),
     (

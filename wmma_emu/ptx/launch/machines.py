@@ -25,7 +25,7 @@ _TEXTS = {
     "LIMIT": "a limit is exceeded",
     "UNORDERED": "the order of atomic operations may affect the result",
     "UNSUPPORTED": "an operand has a case without native code",
-    "TRAP": "the kernel executes trap",
+    "TRAP": "the kernel executes trap, or an assertion fails",
 }
 """What each flag of the native machine says."""
 

@@ -203,7 +203,8 @@ class Report:
         rate = f", {self.instructions / self.seconds / 1e6:.3g} million a second" if self.seconds > 0 else ""
         machine = " on the native machine" if self.machine == "native" else ""
         lines = [
-            f"{self.kernel} on {self.arch}: {self.instructions} thread-instructions in {self.seconds:.3g} s{rate}{machine}"
+            f"{self.kernel} on {self.arch}: {self.instructions} thread-instructions in {self.seconds:.3g} s{rate}"
+            + machine
             + ("" if self.completed else "; it did not reach its end")
         ]
         headed = [(f"{severity}s", self._of(severity)) for severity in SEVERITIES]

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: MIT
 """The registers that may be uninitialised when an instruction reads them, by an analysis of the paths to it.
 
-A register counts as defined if every path to the instruction has written it with values that are defined themselves. The
-machine follows the others in masks while the kernel runs.
+A register counts as defined if every path to the instruction has written it with values that are defined themselves.
+The machine follows the others in masks while the kernel runs.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from wmma_emu.ptx.program.flow import READS_FIRST, reads, registers_in, writes
-from wmma_emu.ptx.program.program import KernelProgram, PtxInstruction, Register
+from wmma_emu.ptx.program.program import Immediate, KernelProgram, PtxInstruction, Register
 from wmma_emu.ptx.steps.table import VALUE_STEPS
 
 _READS_CARRY = ("addc", "subc", "madc")
@@ -47,11 +47,22 @@ def uses_of(instruction: PtxInstruction, carry: int) -> Uses:
             read.remove(first.index)
         else:
             written = ()
+    if _is_first_product(instruction):
+        read = [x for operand in instruction.operands[1:] for x in registers_in(operand)]
     if instruction.mnemonic in _READS_CARRY:
         read.append(carry)
     if "cc" in instruction.modifiers:
         written = (*written, carry)
     return Uses(tuple(dict.fromkeys(read)), tuple(dict.fromkeys(written)))
+
+
+def _is_first_product(instruction: PtxInstruction) -> bool:
+    """Return whether an instruction is a product of a warpgroup that does not read D: its scale-d is 0."""
+    position = 5 if "sp" in instruction.modifiers else 3
+    if instruction.mnemonic != "wgmma" or len(instruction.operands) <= position:
+        return False
+    scale = instruction.operands[position]
+    return isinstance(scale, Immediate) and scale.value == 0
 
 
 def unproven_registers(

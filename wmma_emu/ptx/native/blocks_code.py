@@ -6,7 +6,6 @@ from llvmlite import ir
 from wmma_emu.llvm.code import BYTE, LONG, POINTER, WORD, Code, Value
 from wmma_emu.ptx.native.context import Flag, Word
 from wmma_emu.ptx.native.context_code import (
-    EVERYONE,
     LANES_OF_WORDS,
     add_to_word,
     bits_of,
@@ -34,7 +33,7 @@ DONE, UNFINISHED = 0, 1
 """The results of ``run_blocks``: no block is left; or there is a flag or no fuel, and it may be called again."""
 
 RUN_BLOCKS = "run blocks"
-"""The name of the driver: ``i32 (ptr context)`` runs blocks until none is left, or a flag or a lack of fuel stops it."""
+"""The name of the driver: ``i32 (ptr context)`` runs blocks until none is left, or a flag or lack of fuel stops it."""
 
 _PATIENCE = 1 << 16
 """Rounds in which every warp waits in a loop, as long as the one before, after which the block counts as deadlocked."""
@@ -202,6 +201,3 @@ def _define_end_block(module: ir.Module) -> None:
     code.store(table, code.build.shl(index, code.value(3, LONG)), most.value, LONG)
     set_context_word(code, context, MachineWord.IS_RUNNING, 0)
     code.give()
-
-
-__all__ = ["DONE", "EVERYONE", "RUN_BLOCKS", "UNFINISHED", "define_driver"]

@@ -83,7 +83,9 @@ def sync_words(instruction: PtxInstruction, layout: WarpLayout) -> Words:
     return words
 
 
-def end_words(pc: int, compiled: CompiledProgram, places: Places, layout: WarpLayout, slots: Mapping[int, int]) -> Words:
+def end_words(
+    pc: int, compiled: CompiledProgram, places: Places, layout: WarpLayout, slots: Mapping[int, int]
+) -> Words:
     """Return the words for the end of a basic block whose last instruction has an index.
 
     ``slots`` are the offsets of the places to which lanes return, by the first instruction of each function.
@@ -113,7 +115,9 @@ def exit_words(layout: WarpLayout) -> Words:
 
 def _to(place: int, layout: WarpLayout) -> Words:
     guard, complement = guard_of(None, layout)
-    return {Field.KIND: Kind.JUMP, Field.GUARD: guard, Field.COMPLEMENT: complement, Field.TARGET: place, Field.NEXT: place}
+    return {
+        Field.KIND: Kind.JUMP, Field.GUARD: guard, Field.COMPLEMENT: complement, Field.TARGET: place, Field.NEXT: place,
+    }  # fmt: skip
 
 
 class _Ends(NamedTuple):
@@ -152,6 +156,8 @@ def _return(end: _Ends) -> Words:
 
 def _call(end: _Ends) -> Words:
     callee = end.instruction.callee
+    if end.instruction.callee_name == "__assertfail":
+        return {Field.KIND: Kind.TRAP}
     if callee is None:
         raise NotNativeError(f"call of {end.instruction.callee_name or 'a function through its address'}")
     return {

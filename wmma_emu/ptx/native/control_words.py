@@ -67,7 +67,7 @@ class Field(IntEnum):
     THREADS = 14
     """Of a barrier: the offset of the number of threads, 0 for all. Of an indexed branch: a host pointer to places."""
     SOURCE = 15
-    """Of a barrier: the offset of the votes. Of a call: the place of the return. Of an indexed branch: how many places."""
+    """Of a barrier: the offset of the votes. Of a call: the place of the return. Of an indexed branch: the places."""
     VOTES_COMPLEMENT = 16
     WAITS = 17
     """Of a barrier: whether the threads wait."""
@@ -117,7 +117,7 @@ class MachineWord(IntEnum):
     """A host pointer to pairs of the offset and the size of the bytes of a warp that are zeros when a block begins."""
     ZEROED_COUNT = Word.FIRST_OF_MACHINE + 13
     FILLED = Word.FIRST_OF_MACHINE + 14
-    """A host pointer to triples: an offset, the index of a word of the context, the number of 32-bit words of a lane."""
+    """A host pointer to triples: an offset, the index of a word of the context, the 32-bit words of a lane."""
     FILLED_COUNT = Word.FIRST_OF_MACHINE + 15
     BARRIERS = Word.FIRST_OF_MACHINE + 16
     """A host pointer to the states of the barriers of the block (`BarrierField`)."""

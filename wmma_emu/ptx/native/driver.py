@@ -80,9 +80,7 @@ def _count(code: Code, context: Value, warp: Value, block: Value, active: Value)
     code.store(warp, STEPS, code.build.add(code.load(warp, STEPS, LONG), length), LONG)
 
 
-def _end(
-    code: Code, context: Value, warp: Value, block: Value, where: tuple[Variable, Variable], pick: Loop
-) -> None:
+def _end(code: Code, context: Value, warp: Value, block: Value, where: tuple[Variable, Variable], pick: Loop) -> None:
     """Send the active lanes on: at once to the next basic block if all lanes of the warp go there, else by places."""
     place, active = where
     build, lanes = code.build, active.value

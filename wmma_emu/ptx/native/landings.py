@@ -53,9 +53,7 @@ def _define_votes(module: ir.Module, name: str, reduction: str) -> ir.Function:
     context, warp, record, mask = code.arguments
     number, target = (code.long(code.load(record, 4 * i, WORD)) for i in range(2))
     state = barrier_state(code, context, code.long(first_value(code, warp, number, mask)))
-    votes, arrived = (
-        code.load(state, 8 * x, LONG) for x in (BarrierField.RESULT_VOTES, BarrierField.RESULT_ARRIVED)
-    )
+    votes, arrived = (code.load(state, 8 * x, LONG) for x in (BarrierField.RESULT_VOTES, BarrierField.RESULT_ARRIVED))
     if reduction == "popc":
         words = code.splat(code.build.trunc(votes, WORD), 32)
         old = code.load(warp, target, LANES_OF_WORDS, align=64)

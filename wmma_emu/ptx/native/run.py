@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from wmma_emu.instructions import Arch
 from wmma_emu.instructions.launches import Dim3
 from wmma_emu.instructions.residency import residency_of
+from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.machine.limits import Counts, Deadline, Limits
 from wmma_emu.ptx.machine.run import blocks_at_once
 from wmma_emu.ptx.memory.heap import GlobalMemory
@@ -23,6 +24,7 @@ from wmma_emu.ptx.native.context import Flag, Word
 from wmma_emu.ptx.native.control_words import BarrierField, MachineWord
 from wmma_emu.ptx.native.leave_code import BARRIERS
 from wmma_emu.ptx.native.memory.memory_of_launch import NativeMemory, races_between_workers
+from wmma_emu.ptx.native.rows import NotNativeError
 from wmma_emu.ptx.native.table import KernelTable
 from wmma_emu.ptx.native.warp_image import filled_words, warp_image
 from wmma_emu.ptx.native.warp_layout import STEPS
@@ -60,8 +62,16 @@ class Outcome(NamedTuple):
 
 
 def run(launching: Launching, limits: Limits, spent: float = 0) -> Outcome:
-    """Run a launch on the native machine; ``spent`` are seconds of the time limit that have passed already."""
+    """Run a launch on the native machine; ``spent`` are seconds of the time limit that have passed already.
+
+    Raises
+    ------
+    NotNativeError
+        If the launch has something that has no native code.
+    """
     deadline = Deadline(limits, spent=spent)
+    if launching.table.has_warpgroups and -(-prod(launching.block) // LANES) % 4:
+        raise NotNativeError("the last warps of a block are no warpgroup")
     shared = _SharedState(launching, deadline)
     workers = [_Worker(shared)]
     if not workers[0].advance(_FIRST_FUEL):
@@ -116,7 +126,9 @@ class _SharedState:
         self.launching, self.deadline = launching, deadline
         table, blocks = launching.table, prod(launching.grid)
         self.threads = Threads(launching.grid, launching.block, np.arange(1))
-        self.image = warp_image(table.layout, self.threads, launching.arch, launching.heap, launching.dynamic_bytes)
+        self.image = warp_image(
+            table.layout, table.constants, self.threads, launching.arch, launching.heap, launching.dynamic_bytes
+        )  # fmt: skip
         self.filled = filled_words(table.layout)
         self.zeroed = np.array(table.layout.zeroed, np.int64).reshape(-1, 2)
         self.next_block = np.zeros(1, np.int64)
@@ -143,7 +155,7 @@ class _Worker:
         self.context = np.zeros(Word.COUNT, np.int64)
         self._warps = aligned(shared.image.size, 0)
         self._warps[:] = shared.image.reshape(-1)
-        self._steps = [self._warps[i + STEPS : i + STEPS + 8].view(np.int64) for i in range(0, len(self._warps), table.layout.bytes)]
+        self._steps = self._warps.reshape(shared.image.shape)[:, STEPS : STEPS + 8].view(np.int64)
         self._barriers = np.zeros((BARRIERS, BarrierField.COUNT_OF_WORDS), np.int64)
         self._fill(launching, table)
         self.memory = shared.memory.worker(self.context.view(np.uint64))
@@ -190,7 +202,7 @@ class _Worker:
             begin = time.perf_counter()
             if in_ieee_arithmetic(self.advance)(fuel):
                 break
-            shared.check(max(int(x[0]) for x in self._steps))
+            shared.check(int(self._steps.max()))
             seconds = time.perf_counter() - begin
             fuel = min(int(fuel * min(max(_SLICE / max(seconds, 1e-6), 0.1), 10)) + 1, _MOST_FUEL)
         if self.context[Word.FLAGS]:

@@ -9,7 +9,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-import wmma_emu
 from wmma_emu.llvm.library import Library
 from wmma_emu.ptx.machine.compile import CompiledProgram
 from wmma_emu.ptx.machine.warp_sync import is_bar_warp, required_lanes
@@ -17,7 +16,6 @@ from wmma_emu.ptx.native import memory, operations, products
 from wmma_emu.ptx.native.assignment import Unproven, is_value, unproven_registers
 from wmma_emu.ptx.native.blocks_code import RUN_BLOCKS, define_driver
 from wmma_emu.ptx.native.control import (
-    Places,
     Words,
     end_words,
     exit_words,
@@ -29,9 +27,10 @@ from wmma_emu.ptx.native.control import (
     sync_words,
 )
 from wmma_emu.ptx.native.control_words import EntryField, Field
-from wmma_emu.ptx.native.landings import move_instructions, votes_row
 from wmma_emu.ptx.native.definedness_rows import propagate, require_defined
+from wmma_emu.ptx.native.landings import move_instructions, votes_row
 from wmma_emu.ptx.native.rows import NotNativeError, Row
+from wmma_emu.ptx.native.warp_image import constants_image
 from wmma_emu.ptx.native.warp_layout import WarpLayout
 from wmma_emu.ptx.program.program import ParameterCopy, Predicate, PtxInstruction
 from wmma_emu.ptx.steps.lane_operations import CompileContext
@@ -40,7 +39,7 @@ from wmma_emu.ptx.steps.table import NOTHING
 _SOURCES = ("arithmetic", "formats", "instructions", "layouts", "llvm", "ptx/native", "ptx/steps", "scalar", "warp")
 """The packages that define native functions."""
 
-LIBRARY = Library(Path(wmma_emu.__file__).parent / x for x in _SOURCES)
+LIBRARY = Library(Path(__file__).parents[2] / x for x in _SOURCES)
 """The native functions of this process."""
 
 _WARPGROUP = ("wgmma", "setmaxnreg")
@@ -63,7 +62,8 @@ class _Block(NamedTuple):
 class KernelTable:
     """A kernel that is ready for the driver: the arrays that its basic blocks point to, and where values belong.
 
-    ``blocks``, ``entries``, ``records`` and ``targets`` point to each other by their addresses. ``waiting`` is the offset of the
+    ``blocks``, ``entries``, ``records`` and ``targets`` point to each other by their addresses. ``constants`` is the
+    memory of a warp with the constants. ``waiting`` is the offset of the
     masks of the lanes that wait at barriers, ``driver`` the address of the driver.
     """
 
@@ -75,6 +75,7 @@ class KernelTable:
     targets: NDArray[np.int64]
     waiting: int
     driver: int
+    constants: NDArray[np.uint8]
     has_warpgroups: bool
 
 
@@ -87,7 +88,7 @@ def table_of(compiled: CompiledProgram, context: CompileContext) -> KernelTable:
         If the kernel has an instruction without native code.
     """
     if compiled.stack is not None:
-        raise NotNativeError("its functions have frames: it calls them through addresses or recursively, or uses alloca")
+        raise NotNativeError("it calls functions through addresses or recursively, or uses alloca")
     layout = WarpLayout(compiled.program)
     blocks = [*_TableBuilder(compiled, layout, context).blocks()]
     waiting = layout.reserve(64)
@@ -114,7 +115,8 @@ def table_of(compiled: CompiledProgram, context: CompileContext) -> KernelTable:
             target += len(block.targets)
     has_warpgroups = any(x.mnemonic in _WARPGROUP for x in compiled.program.instructions)
     return KernelTable(
-        compiled, layout, found, table, records, targets, waiting, addresses[RUN_BLOCKS], has_warpgroups
+        compiled, layout, found, table, records, targets, waiting, addresses[RUN_BLOCKS], constants_image(layout),
+        has_warpgroups,
     )  # fmt: skip
 
 

@@ -23,21 +23,29 @@ OF_BLOCK = {
 """The special registers that differ from block to block, with the word of the context that has their value."""
 
 
-def warp_image(
-    layout: WarpLayout, threads: Threads, arch: Arch, heap: GlobalMemory, dynamic_bytes: int
-) -> NDArray[np.uint8]:
-    """Return the memory of each warp, (warps, bytes); `filled_words` lists what is still missing."""
-    image = np.zeros((threads.num_warps, layout.bytes), np.uint8)
-    exists = np.ones((threads.num_warps, LANES), np.bool_) if threads.exists is None else threads.exists[0]
-    _put(image, EXISTING, 1, exists)
-    image[:, WARP_NUMBER : WARP_NUMBER + 4] = np.arange(threads.num_warps, dtype=np.uint32).view(np.uint8).reshape(-1, 4)
+def constants_image(layout: WarpLayout) -> NDArray[np.uint8]:
+    """Return the memory of a warp with the constants of a kernel, (1, bytes)."""
+    image = np.zeros((1, layout.bytes), np.uint8)
     for (value, bits), offset in layout.constants.items():
         _put(image, offset, bits, np.uint64(value))
-    of_launch = launch_registers(arch, layout.program, dynamic_bytes, heap.workspace)
+    return image
+
+
+def warp_image(
+    layout: WarpLayout, constants: NDArray[np.uint8], threads: Threads, arch: Arch, heap: GlobalMemory,
+    dynamic_bytes: int,
+) -> NDArray[np.uint8]:  # fmt: skip
+    """Return the memory of each warp, (warps, bytes); `filled_words` lists what is still missing."""
+    image = np.repeat(constants, threads.num_warps, axis=0)
+    exists = np.ones((threads.num_warps, LANES), np.bool_) if threads.exists is None else threads.exists[0]
+    _put(image, EXISTING, 1, exists)
+    numbers = np.arange(threads.num_warps, dtype=np.uint32)
+    image[:, WARP_NUMBER : WARP_NUMBER + 4] = numbers.view(np.uint8).reshape(-1, 4)
+    of_launch = launch_registers(arch, layout.program, dynamic_bytes, heap.workspace) if layout.specials else {}
     for (name, bits), offset in layout.specials.items():
         if name not in OF_BLOCK:
-            value = np.uint64(of_launch[name]) if name in of_launch else threads.special(name)
-            _put(image, offset, bits, np.asarray(value).reshape(-1, np.shape(value)[-1] if np.shape(value) else 1))
+            value = np.full((1, 1), of_launch[name]) if name in of_launch else threads.special(name)[0]
+            _put(image, offset, bits, value)
     for (symbol, bits), offset in layout.symbols.items():
         _put(image, offset, bits, np.uint64(_address_of(symbol, heap)))
     return image
@@ -45,7 +53,8 @@ def warp_image(
 
 def filled_words(layout: WarpLayout) -> NDArray[np.int64]:
     """Return what is written when a block begins: the offset, the word of the context, the 32-bit words of a lane."""
-    found = [(offset, OF_BLOCK[name], bits // 32) for (name, bits), offset in layout.specials.items() if name in OF_BLOCK]
+    specials = layout.specials.items()
+    found = [(offset, OF_BLOCK[name], bits // 32) for (name, bits), offset in specials if name in OF_BLOCK]
     return np.array(found, np.int64).reshape(-1, 3)
 
 

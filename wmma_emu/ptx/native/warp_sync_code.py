@@ -53,9 +53,10 @@ def define_synchronise(module: ir.Module) -> None:
         send(code, warp, taken, code.build.or_(place, code.value(AT_WARP, WORD)))
         code.give(0)
     _check(code, context, warp, kind, live)
-    met = code.build.and_(code.is_equal(kind, Sync.BARRIER), code.is_equal(taken, live))
-    with code.when(met):
-        code.build.call(meet_lanes.define(module), [context, code.load(warp, WARP_NUMBER, WORD)])
+    with code.when(code.is_equal(kind, Sync.BARRIER)):
+        mask = first_value(code, warp, field(code, block, Field.MEMBERS), taken)
+        with code.when(code.is_equal(without(code, live, mask), 0)):
+            code.build.call(meet_lanes.define(module), [context, code.load(warp, WARP_NUMBER, WORD)])
     code.give(taken)
 
 

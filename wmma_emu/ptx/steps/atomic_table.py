@@ -114,7 +114,7 @@ def _add_f64(keeps_nans: bool) -> Operation:
 
 def _is_nan(bits: Array) -> Array:
     number = bits.view(np.float64)
-    found: Array = number != number  # noqa: PLR0124 - np.isnan has no native code
+    found: Array = number != number  # np.isnan has no native code
     return found
 
 

@@ -1,283 +1,213 @@
 # SPDX-License-Identifier: MIT
-"""Kernels without branches on both machines: registers are given, and afterwards memory and registers are compared."""
+"""Kernels without branches on both machines: registers are given, and memory and registers are compared afterwards."""
 
 import ctypes
 from dataclasses import dataclass, field
+from functools import cache
 
-import llvmlite.binding as llvm
 import numpy as np
 from llvmlite import ir
 
 from wmma_emu.instructions.launches import Dim3
 from wmma_emu.layouts.spec import LANES
+from wmma_emu.llvm.compile import load, object_code
 from wmma_emu.ptx import Module
 from wmma_emu.ptx.findings import Sightings
 from wmma_emu.ptx.machine.run import run
 from wmma_emu.ptx.machine.wave_execution import WaveExecution
 from wmma_emu.ptx.memory.heap import GlobalMemory
+from wmma_emu.ptx.memory.placement import HostAddresses
 from wmma_emu.ptx.memory.wave_memory import WaveMemory
 from wmma_emu.ptx.native.context import Flag, Word
 from wmma_emu.ptx.native.memory import row_of
 from wmma_emu.ptx.native.memory.memory_of_launch import NativeMemory, races_between_workers
 from wmma_emu.ptx.native.memory.time import begin_block, meet_lanes, pass_barrier
-from wmma_emu.ptx.native.rows import FUNCTION
-from wmma_emu.ptx.native.warp_image import warp_image
+from wmma_emu.ptx.native.warp_image import constants_image, warp_image
 from wmma_emu.ptx.native.warp_layout import EXISTING, WarpLayout
+from wmma_emu.ptx.pages import aligned
 from wmma_emu.ptx.threads import Threads
+from wmma_emu.ptx.widths import bits_of_type, dtype_of_bits
 
 HEAD = ".version 8.6\n.target sm_90\n.address_size 64\n"
+REGISTERS = ".reg .b32 %r<40>; .reg .b64 %d<40>; .reg .b16 %h<20>; .reg .pred %p<10>;"
 
-_compiled: dict[str, int] = {}
-_kept: list = []
+_POINTER, _WORD = ctypes.c_void_p, ctypes.c_uint32
+
+_native: dict = {}
 
 
-def compile_function(name: str, define) -> int:
-    """The address of a native function."""
-    if name not in _compiled:
+def native_function(name, define, *types):
+    """A native function that ``define`` adds to a module."""
+    if name not in _native:
         module = ir.Module()
         function = define(module)
         function.linkage = "external"
-        exported = name.replace(".", "_")
-        text = str(module).replace(f'@"{function.name}"', f'@"{exported}"')
-        llvm.initialize_native_target()
-        llvm.initialize_native_asmprinter()
-        parsed = llvm.parse_assembly(text, llvm.create_context())
-        parsed.verify()
-        machine = llvm.Target.from_default_triple().create_target_machine(
-            cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten(), opt=2, jit=True
-        )
-        parsed.triple, parsed.data_layout = machine.triple, str(machine.target_data)
-        builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=2))
-        builder.getModulePassManager().run(parsed, builder)
-        code = bytes(machine.emit_object(parsed))
-        if not _kept:
-            _kept.append(llvm.create_lljit_compiler())
-        library = (
-            llvm.JITLibraryBuilder().add_object_img(code).add_current_process().export_symbol(exported)
-            .link(_kept[0], f"library {len(_kept)}")
-        )  # fmt: skip
-        _kept.append(library)
-        _compiled[name] = library[exported]
-    return _compiled[name]
+        _native[name] = load(object_code(str(module)), [function.name])[function.name]
+    return ctypes.CFUNCTYPE(None, *types)(_native[name])
 
 
-def _callable(name: str, define, *types):
-    return ctypes.CFUNCTYPE(None, *types)(compile_function(name, define))
+@cache
+def prepared(body: str, before: str, count: int):
+    """The prepared kernel with a body, and parameters for ``count`` arrays."""
+    parameters = ", ".join(f".param .u64 a{i}" for i in range(count))
+    return Module(f"{HEAD}{before}\n.visible .entry k({parameters}) {{\n{REGISTERS}\n{body}\nret;\n}}")["k"]
 
 
-_P, _W = ctypes.c_void_p, ctypes.c_uint32
+class GivenRegisters:
+    """Records the last state of a launch on the NumPy machine, which begins with some registers given."""
 
+    def __init__(self, given):
+        self.given = given
 
-def _aligned(size: int) -> np.ndarray:
-    whole = np.zeros(size + 64, np.uint8)
-    return whole[-whole.ctypes.data % 64 :][:size]
+    def begin(self):
+        pass
+
+    def memory(self, *arguments):
+        return WaveMemory(*arguments)
+
+    def execution(self, compiled, state, deadline, order):
+        self.state = state
+        for index, value in self.given.items():
+            state.put(index, value.astype(state.uninitialised[index].dtype), None)
+        return WaveExecution(compiled, state, deadline, order)
 
 
 @dataclass
 class StraightLine:
-    """A kernel with a body, launched on both machines."""
+    """A kernel without branches.
+
+    ``registers`` are the registers' values, which broadcast to (blocks, warps, 32), or functions of the arrays'
+    addresses.
+    """
 
     body: str
-    grid: int = 1
-    block: int = 32
-    declarations: str = ""
     registers: dict = field(default_factory=dict)
     arrays: dict = field(default_factory=dict)
+    block: int = 64
+    grid: int = 1
     dynamic: int = 0
-    module_level: str = ""
+    before: str = ""
     workers: int = 1
+    at_host_addresses: bool = False
 
-    def __post_init__(self) -> None:
-        names = ", ".join(f".param .u64 {x}" for x in self.arrays)
-        source = (
-            f"{HEAD}{self.module_level}\n.visible .entry k({names}) {{\n.reg .b32 %r<40>; .reg .b64 %rd<40>; "
-            f".reg .b16 %h<20>; .reg .pred %p<10>;\n{self.declarations}\n{self.body}\nret;\n}}"
-        )
-        self.module = Module(source)
-        self.kernel = self.module["k"].prepared if hasattr(self.module["k"], "prepared") else self.module["k"]
-        self.kernel = getattr(self.kernel, "kernel", self.kernel)
-        self.warps = -(-self.block // LANES)
+    def __post_init__(self):
+        self.kernel = prepared(self.body, self.before, len(self.arrays))
+        self.program, self.warps = self.kernel.program, -(-self.block // LANES)
+        self.flags, self.kinds = Flag(0), []
 
-    def _heap(self) -> tuple[GlobalMemory, bytes]:
-        heap = GlobalMemory(self.module.program)
-        copies = {name: x.copy() if x.flags.writeable else x for name, x in self.arrays.items()}
-        heap.expect(copies.values())
-        addresses = [heap.map(x, name) for name, x in copies.items()]
-        self.copies = copies
-        return heap, b"".join(x.to_bytes(8, "little") for x in addresses)
+    def compare(self, *registers):
+        """Run on both machines: without a flag there is no finding, and all bits are equal. Return this object."""
+        self._run_numpy()
+        self._run_native()
+        if not self.flags:
+            assert self.kinds == []
+            for mine, expected in zip(self.native_arrays, self.expected_arrays, strict=True):
+                np.testing.assert_array_equal(mine.view(np.uint8), expected.view(np.uint8))
+            exists = np.arange(self.warps * LANES).reshape(self.warps, LANES) < self.block
+            for name in registers:
+                np.testing.assert_array_equal(self._register(name)[:, exists], self._expected(name)[:, exists])
+        return self
 
-    def _given(self, heap: GlobalMemory, parameters: bytes) -> dict[int, np.ndarray]:
-        """The registers' values; a value may be a function of the arrays' addresses."""
-        addresses = {
-            name: int.from_bytes(parameters[8 * i : 8 * i + 8], "little") for i, name in enumerate(self.arrays)
-        }
-        found = {}
-        for register in self.kernel.program.registers:
-            if register.name in self.registers:
-                value = self.registers[register.name]
-                value = value(addresses) if callable(value) else value
-                found[register.index] = np.broadcast_to(np.asarray(value), (self.grid, self.warps, LANES))
-        return found
+    def _begin(self):
+        """The heap with copies of the arrays, the parameters, and the registers that are given."""
+        heap = GlobalMemory(self.kernel.module.program, host=HostAddresses() if self.at_host_addresses else None)
+        copies = [x.copy() if x.flags.writeable else x for x in self.arrays.values()]
+        heap.expect(copies)
+        addresses = {name: heap.map(x, name) for name, x in zip(self.arrays, copies, strict=True)}
+        given = {}
+        for register in self.program.registers:
+            if register.name[1:] in self.registers:
+                value = self.registers[register.name[1:]]
+                value = np.asarray(value(addresses) if callable(value) else value)
+                given[register.index] = np.broadcast_to(value, (self.grid, self.warps, LANES))
+        return heap, copies, b"".join(x.to_bytes(8, "little") for x in addresses.values()), given
 
-    def run_numpy(self) -> None:
-        """Run on the NumPy machine."""
-        heap, parameters = self._heap()
-        compiled, case = self.kernel.compiled, self
-        self.findings = Sightings(self.kernel.program)
-        given = self._given(heap, parameters)
-
-        class Recorder:
-            def begin(self):
-                pass
-
-            def memory(self, *args):
-                return WaveMemory(*args)
-
-            def execution(self, compiled, state, deadline, order):
-                for index, value in given.items():
-                    state.values[index] = value.astype(state.uninitialised[index].dtype)
-                    state._undefined.write(index, None, None, state.live)
-                case.state = state
-                return WaveExecution(compiled, state, deadline, order)
-
+    def _run_numpy(self):
+        heap, self.expected_arrays, parameters, given = self._begin()
+        findings, recorder = Sightings(self.program), GivenRegisters(given)
         run(
-            compiled, heap, parameters, Dim3(self.grid), Dim3(self.block), self.dynamic,
-            binding=self.kernel.binding, findings=self.findings, recorder=Recorder(),
+            self.kernel.compiled, heap, parameters, Dim3(self.grid), Dim3(self.block), self.dynamic,
+            binding=self.kernel.binding, findings=findings, recorder=recorder,
         )  # fmt: skip
         heap.copy_back()
-        self.numpy_arrays = self.copies
+        self.kinds, self.state = [x.kind for x in findings], recorder.state
 
-    def run_native(self, repeats: int = 1) -> None:
-        """Run on native rows, warp after warp between barriers."""
-        heap, parameters = self._heap()
-        program = self.kernel.program
-        layout = WarpLayout(program)
-        rows = [self._row(x, layout) for x in program.instructions]
-        memory = NativeMemory(
-            program, heap, parameters, self.kernel.compiled.written, self.grid, self.warps, self.dynamic
-        )
-        given = self._given(heap, parameters)
+    def _run_native(self):
+        heap, self.native_arrays, parameters, given = self._begin()
+        self.layout = WarpLayout(self.program)
+        rows = [self._row(x) for x in self.program.instructions]
+        written = self.kernel.compiled.written
+        memory = NativeMemory(self.program, heap, parameters, written, self.grid, self.warps, self.dynamic)
         threads = Threads(Dim3(self.grid), Dim3(self.block), np.arange(1))
-        self.image = warp_image(layout, threads, self.kernel.binding.arch, heap, self.dynamic)
-        contexts = [np.zeros(Word.COUNT, np.uint64) for _ in range(self.workers)]
+        constants = constants_image(self.layout)
+        self.image = warp_image(self.layout, constants, threads, self.kernel.binding.arch, heap, self.dynamic)
+        contexts = np.zeros((self.workers, Word.COUNT), np.uint64)
         workers = [memory.worker(x) for x in contexts]
-        self.values: dict[str, np.ndarray] = {}
-        self.warp_values = []
-        shares = np.array_split(np.arange(self.grid), self.workers)
-        for context, blocks in zip(contexts, shares, strict=True):
-            context[Word.WARPS], context[Word.WARP_BYTES] = self.warps, layout.bytes
-            for block in blocks:
-                self._run_block(int(block), context, layout, rows, given, repeats)
-        heap.copy_back  # noqa: B018
+        self.memories = []
+        for context, blocks in zip(contexts, np.array_split(np.arange(self.grid), self.workers), strict=True):
+            context[Word.WARPS] = self.warps
+            for block in blocks.tolist():
+                self._run_block(block, context, rows, given)
         memory.note_written(workers)
         heap.copy_back()
-        self.native_arrays = self.copies
-        self.flags = Flag(0)
-        for context in contexts:
-            self.flags |= Flag(int(context[Word.FLAGS]))
+        self.flags = Flag(int(np.bitwise_or.reduce(contexts[:, Word.FLAGS])))
         if races_between_workers(workers):
             self.flags |= Flag.RACE
 
-    def _row(self, instruction, layout):
+    def _row(self, instruction):
         if instruction.mnemonic in ("ret", "bar"):
-            return instruction.opcode, instruction, None, None
-        row = row_of(instruction, layout, self.kernel.binding)
-        if row is None:
-            raise AssertionError(f"{instruction.opcode} has no row")
-        function = ctypes.CFUNCTYPE(None, _P, _P, _P, _W)(compile_function(row.name, row.define))
-        record = np.array(row.record, np.uint32)
-        return row.name, instruction, function, record
+            return instruction, None, None
+        row = row_of(instruction, self.layout, self.kernel.binding)
+        function = native_function(row.name, row.define, _POINTER, _POINTER, _POINTER, _WORD)
+        return instruction, function, np.array(row.record, np.uint32)
 
-    def _run_block(self, block, context, layout, rows, given, repeats):
-        memory = _aligned(layout.bytes * self.warps).reshape(self.warps, layout.bytes)
+    def _run_block(self, block, context, rows, given):
+        memory = aligned(self.image.size, 0).reshape(self.image.shape)
         memory[:] = self.image
+        self.memories.append(memory)
+        for register in self.program.registers:
+            if register.index in given:
+                self._values(memory, register)[:] = self._stored(register, given[register.index][block])
+        context[Word.BLOCK_INDEX] = block
         at = context.ctypes.data
-        context[Word.BLOCK_INDEX], context[Word.WARP_MEMORY], context[Word.EPOCH] = block, memory.ctypes.data, 1
-        for w in range(self.warps):
-            for register in self.kernel.program.registers:
-                if register.index in given:
-                    self._put(memory[w], layout, register, given[register.index][block, w])
-        begin = _callable("begin_block", begin_block.define, _P)
-        barrier = _callable("pass_barrier", pass_barrier.define, _P)
-        meet = _callable("meet_lanes", meet_lanes.define, _P, _W)
-        begin(at)
-        segments, segment = [], []
-        for row in rows:
-            if row[0].startswith("bar.sync"):
-                segments.append(segment)
-                segment = []
-            elif row[1].mnemonic != "ret":
-                segment.append(row)
-        segments.append(segment)
-        for number, part in enumerate(segments):
-            if number:
-                barrier(at)
+        native_function("begin_block", begin_block.define, _POINTER)(at)
+        barriers = [i for i, x in enumerate(rows) if x[0].opcode.startswith("bar.sync")]
+        for first, end in zip([0, *barriers], [*barriers, len(rows)], strict=True):
+            if rows[first][0].opcode.startswith("bar.sync"):
+                native_function("pass_barrier", pass_barrier.define, _POINTER)(at)
             for w in range(self.warps):
-                place = memory[w].ctypes.data
-                words = memory[w].view(np.uint32)
-                for name, instruction, function, record in part:
-                    if name.startswith("bar.warp"):
-                        meet(at, w)
-                        continue
-                    mask = int(words[EXISTING // 4])
-                    guard = instruction.guard
-                    if guard is not None:
-                        held = int(words[layout.offset_of(guard.register) // 4])
-                        mask &= ~held if guard.negated else held
-                    if mask:
-                        for _ in range(repeats):
-                            function(at, place, record.ctypes.data, mask)
-        self.warp_values.append((block, memory, layout))
+                for row in rows[first:end]:
+                    self._run_row(row, at, memory[w], w)
 
-    def _put(self, memory, layout, register, values):
-        offset = layout.offset_of(register)
+    def _run_row(self, row, at, memory, w):
+        instruction, function, record = row
+        mask = int(memory[EXISTING : EXISTING + 4].view(np.uint32)[0])
+        if instruction.opcode.startswith("bar.warp"):
+            native_function("meet_lanes", meet_lanes.define, _POINTER, _WORD)(at, w)
+        elif function is not None:
+            if instruction.guard is not None:
+                offset = self.layout.offset_of(instruction.guard.register)
+                held = int(memory[offset : offset + 4].view(np.uint32)[0])
+                mask &= ~held if instruction.guard.negated else held
+            if mask:
+                function(at, memory.ctypes.data, record.ctypes.data, mask)
+
+    def _values(self, memory, register):
+        """A register in the memory of warps: (warps, 32) of its dtype, or (warps, 4) bytes of a predicate."""
+        offset, dtype = self.layout.offset_of(register), dtype_of_bits(bits_of_type(register.type))
         if register.type == "pred":
-            memory[offset : offset + 4] = np.packbits(values.astype(bool), bitorder="little")
-            return
-        dtype = self._dtype(register)
-        memory[offset : offset + LANES * dtype.itemsize].view(dtype)[:] = values.astype(dtype)
+            return memory[:, offset : offset + 4]
+        return memory[:, offset : offset + LANES * dtype.itemsize].view(dtype)
 
     @staticmethod
-    def _dtype(register):
-        from wmma_emu.ptx.widths import bits_of_type, dtype_of_bits
+    def _stored(register, values):
+        return np.packbits(values != 0, axis=1, bitorder="little") if register.type == "pred" else values
 
-        return dtype_of_bits(bits_of_type(register.type))
+    def _register(self, name):
+        register = next(x for x in self.program.registers if x.name == f"%{name}")
+        found = np.stack([self._values(x, register) for x in self.memories])
+        return np.unpackbits(found, axis=2, bitorder="little") != 0 if register.type == "pred" else found
 
-    def register(self, name: str) -> np.ndarray:
-        """The values of a register on the native machine, (blocks, warps, 32)."""
-        register = next(x for x in self.kernel.program.registers if x.name == name)
-        out = []
-        for _, memory, layout in self.warp_values:
-            offset = layout.offset_of(register)
-            if register.type == "pred":
-                words = np.ascontiguousarray(memory[:, offset : offset + 4])
-                out.append(np.unpackbits(words, axis=1, bitorder="little").astype(bool))
-                continue
-            dtype = self._dtype(register)
-            out.append(np.ascontiguousarray(memory[:, offset : offset + LANES * dtype.itemsize]).view(dtype))
-        return np.stack(out)
-
-    def numpy_register(self, name: str) -> np.ndarray:
-        """The values of a register on the NumPy machine."""
-        register = next(x for x in self.kernel.program.registers if x.name == name)
-        value = self.state.values[register.index]
-        return np.broadcast_to(value, (self.grid, self.warps, LANES))
-
-    def compare(self, *registers: str) -> "StraightLine":
-        """Run on both machines; bits must be equal if there is no flag, and no flag implies no finding."""
-        self.run_numpy()
-        self.run_native()
-        kinds = [x.kind for x in self.findings]
-        if not self.flags:
-            assert kinds == [], kinds
-            for name in self.arrays:
-                assert np.array_equal(self.native_arrays[name].view(np.uint8), self.numpy_arrays[name].view(np.uint8))
-            exists = np.arange(self.warps * LANES).reshape(self.warps, LANES) < self.block
-            for name in registers:
-                mine, theirs = self.register(name)[:, exists], self.numpy_register(name)[:, exists]
-                assert np.array_equal(mine, theirs), (name, mine, theirs)
-        self.kinds = kinds
-        return self
-
-
-assert FUNCTION
+    def _expected(self, name):
+        register = next(x for x in self.program.registers if x.name == f"%{name}")
+        return np.broadcast_to(self.state.values[register.index], (self.grid, self.warps, LANES))

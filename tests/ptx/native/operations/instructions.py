@@ -27,7 +27,7 @@ from wmma_emu.ptx.widths import bits_of_type
 from wmma_emu.scalar.cvt_table import CVT_FORMS, CVT_TYPES
 
 ENTRIES = {**VALUE_ENTRIES, **VECTOR_ENTRIES, **ALL_VIDEO_ENTRIES, **FACTOR_ENTRIES, **SCALED_ENTRIES}
-"""Every entry of the tables of lane operations; the forms of `cvt` have a table of their own."""
+"""Every entry of the tables of lane operations; `cvt` has its own table."""
 
 _TABLES = (0x00, 0x1B, 0x3C, 0x80, 0x96, 0xCA, 0xEA, 0xFF)
 _SELECTORS = (0x5410, 0x7632, 0x0123, 0xBA98, 0x3210, 0x0004)
@@ -110,7 +110,7 @@ def _instruction(opcode: str, *operands: Operand | None) -> PtxInstruction:
 
 
 def _numbered(instruction: PtxInstruction) -> PtxInstruction:
-    """Give each register a number of its own."""
+    """Give each register a different number."""
     count = iter(range(100))
 
     def numbered(operand: Any) -> Any:
@@ -154,6 +154,24 @@ def chosen(kind: str, place: int) -> Any:
     return inputs_of(kind, place)
 
 
+def plain(kind: str, place: int) -> Any:
+    """Return `COUNT` ordinary values of a type: for these, NumPy's functions take short cuts."""
+    random = np.random.default_rng(place)
+    if kind in ("pred", "cc"):
+        return random.integers(0, 2, COUNT) == 1
+    name, _, packed = kind.partition("x")
+    bits = bits_of_type(name)
+    if "f" in name or name[0] == "e":
+        fmt = format_of(name)
+        random_bits = random.integers(0, 1 << fmt.fraction_bits, (COUNT, int(packed or 1)), np.uint64)
+        exponent = fmt.bias + random.integers(0, 2, random_bits.shape)
+        words = exponent.astype(np.uint64) << np.uint64(fmt.fraction_bits) | random_bits
+        words <<= np.uint64(fmt.ignored_low_bits)
+    else:
+        words = random.integers(1, 8, (COUNT, int(packed or 1)), np.uint64)
+    return words.astype(f"u{bits // 8}").view(f"u{bits * int(packed or 1) // 8}").reshape(-1)
+
+
 def drawn(kinds: tuple[str, ...], count: int, seed: int) -> list[Any]:
     """Return values of sources: every combination of special values as far as there is room, chosen values, and noise.
 
@@ -188,7 +206,15 @@ def _special(kind: str) -> Any:
     if "f" in name and name != "tf32":
         fmt = format_of(name)
         one, quiet = fmt.bias << fmt.fraction_bits, 1 << fmt.fraction_bits - 1
-        edges |= {fmt.infinity, fmt.infinity | 1, fmt.infinity | quiet, one, one >> 1, fmt.max_finite, 1 << fmt.fraction_bits}
+        edges |= {
+            fmt.infinity,
+            fmt.infinity | 1,
+            fmt.infinity | quiet,
+            one,
+            one >> 1,
+            fmt.max_finite,
+            1 << fmt.fraction_bits,
+        }
         edges |= {x | fmt.sign_mask for x in edges}
     every = {(x + y) % (1 << bits) for x in edges for y in (-1, 0, 1)} | {-x % (1 << bits) for x in edges}
     if bits == 32 and kind.endswith("x2"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Rows of lane operations, compiled and run on many warps by a compiled loop, beside the NumPy function."""
+"""Rows of lane operations, compiled and run on many warps by a compiled loop, next to the NumPy function."""
 
 import ctypes
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ from wmma_emu.ptx.steps.values import VALUE_STEPS
 from wmma_emu.ptx.widths import bits_of_type, dtype_of_bits
 
 
-class Case(NamedTuple):
+class RowCase(NamedTuple):
     """An instruction with its operation, its row, and the layout of its warp."""
 
     instruction: PtxInstruction
@@ -43,20 +43,20 @@ class Case(NamedTuple):
         return operands_of(self.instruction, self.operation, carry_of(self.layout.program))
 
 
-def case_of(instruction: PtxInstruction) -> Case:
+def case_of(instruction: PtxInstruction) -> RowCase:
     """Make the row of an instruction whose registers are all of its program."""
     program = KernelProgram("k", (), 0, registers_of(instruction), (), (), 0, None, 0, None, None, ())
     layout = WarpLayout(program)
     row = row_of(instruction, layout, CompileContext(program, "sm_90"))
-    return Case(instruction, VALUE_STEPS[instruction.mnemonic](instruction), row, layout)
+    return RowCase(instruction, VALUE_STEPS[instruction.mnemonic](instruction), row, layout)
 
 
 _LOOP = ir.FunctionType(ir.VoidType(), (POINTER, LONG, LONG, POINTER, WORD))
 _Run = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint64, ctypes.c_void_p, ctypes.c_uint32)
 
 
-def compiled(cases: Sequence[Case]) -> list[Any]:
-    """Compile a function for each case: of the first warp, the bytes of a warp, the number of warps, record and mask."""
+def compiled(cases: Sequence[RowCase]) -> list[Any]:
+    """Compile a function for each case: of the first warp, the bytes of a warp, the warps, record and mask."""
     module, names = ir.Module(), {}
     for case in cases:
         if case.row.name not in names:
@@ -84,7 +84,7 @@ def _define_loop(module: ir.Module, row: Row, name: str) -> None:
     ir.IRBuilder(end).ret_void()
 
 
-def native_results(case: Case, run: Any, sources: Sequence[Any], mask: int = 0xFFFF_FFFF) -> list[Any]:
+def native_results(case: RowCase, run: Any, sources: Sequence[Any], mask: int = 0xFFFF_FFFF) -> list[Any]:
     """Run a case on values of its sources, (lanes,) each; those that are not registers are ignored.
 
     The bits of the destinations are ones before.
@@ -114,7 +114,7 @@ def native_results(case: Case, run: Any, sources: Sequence[Any], mask: int = 0xF
     return results
 
 
-def numpy_results(case: Case, sources: Sequence[Any]) -> list[Any]:
+def numpy_results(case: RowCase, sources: Sequence[Any]) -> list[Any]:
     """Compute the results of the NumPy machine, in the widths of the destinations' registers."""
     lanes = sources[0].size
     shaped = []
@@ -141,7 +141,7 @@ def _aligned(warps: int, stride: int) -> Any:
     return room[start : start + warps * stride].reshape(warps, stride)
 
 
-def _register(memory: Any, case: Case, register: Register) -> Any:
+def _register(memory: Any, case: RowCase, register: Register) -> Any:
     return _part(memory, case.layout.offset_of(register), bits_of_type(register.type))
 
 

@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
-from tests.ptx.native.operations.instructions import ENTRIES, chosen, drawn, instructions
+from tests.ptx.native.operations.instructions import ENTRIES, chosen, drawn, instructions, plain
 from tests.ptx.native.operations.native_rows import case_of, compiled, native_results, numpy_results
 from wmma_emu.ptx.steps.values import VALUE_STEPS
 from wmma_emu.scalar.cvt_table import CVT_FORMS
@@ -46,11 +46,12 @@ def test_the_comparison_contains_every_spelling():
 
 @pytest.mark.sweep(keep=1 / 10)
 @pytest.mark.parametrize("batch", range(BATCHES))
-def test_the_values_that_distinguish_rules_give_equal_bits(batch):
+def test_values_that_distinguish_rules_and_ordinary_ones_give_equal_bits(batch):
     cases, found = cases_of(batch), []
     for case, run in zip(cases, compiled(cases), strict=True):
-        values = [chosen(kind, i) for i, kind in enumerate(case.operation.sources)]
-        found += differences(case, run, register_values(case, values))
+        for draw in (chosen, plain):
+            values = [draw(kind, i) for i, kind in enumerate(case.operation.sources)]
+            found += differences(case, run, register_values(case, values))
     assert found == []
 
 

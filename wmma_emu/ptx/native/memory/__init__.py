@@ -8,7 +8,7 @@ For the machine: `NativeMemory` makes the memory of a launch and of each worker.
 blocks: ``begin_block.define(module)`` returns the function in a module. Afterwards, `races_between_workers` compares
 the workers, and `NativeMemory.note_written` tells the heap what was written.
 
-For other rows: `wmma_emu.ptx.native.memory.access.access_function`.
+For other rows: `access` and `record_lane` of `wmma_emu.ptx.native.memory.access`.
 """
 
 from wmma_emu.ptx.native.memory.rows import row_of

@@ -5,12 +5,9 @@
 of other packages use it for the accesses of matrix instructions.
 """
 
-from typing import Any
-
 from llvmlite import ir
 
 from wmma_emu.layouts.spec import LANES
-from wmma_emu.ptx.memory.address_map import WINDOW_BITS, WINDOWS
 from wmma_emu.ptx.native.context import Flag, Word
 from wmma_emu.ptx.native.memory.body import BIT, BYTE, Bits, Body, internal
 from wmma_emu.ptx.native.memory.copies_in_flight import check_sources
@@ -28,7 +25,7 @@ from wmma_emu.ptx.native.memory.stamps import (
     state_of,
     unordered,
 )
-from wmma_emu.ptx.native.memory.state import RANGE_BYTES, SLOTS, Checks, Field, Range, RangeFlag, Shadow, Stamp
+from wmma_emu.ptx.native.memory.state import RANGE_BYTES, SLOTS, Field, Range, RangeFlag, Shadow, Stamp
 from wmma_emu.ptx.native.rows import LONG, POINTER, WORD
 from wmma_emu.ptx.native.warp_layout import WARP_NUMBER
 
@@ -97,7 +94,9 @@ def enter(body: Body, context: Bits, found: Bits, address: Bits, size: Bits, *, 
         with body.when(~allowed, likely=False):
             raise_flag(body, context, body.constant(WORD, Flag.BOUNDS))
             result.store(body.constant(BIT, 0))
-        flag_if(body, (flags & RangeFlag.WATCHED).equals(0), context, Flag.UNSUPPORTED)
+        with body.when((flags & RangeFlag.WATCHED).equals(0), likely=False):  # it has no records
+            raise_flag(body, context, body.constant(WORD, Flag.UNSUPPORTED))
+            result.store(body.constant(BIT, 0))
         found.at(8 * Range.WRITTEN).store(body.constant(LONG, 1), 8)
     lost = field(state, Field.UNINITIALISED)
     with body.when(lost.differs(0), likely=False):
@@ -203,7 +202,7 @@ def global_lane(
     """Check the access of one lane to global memory, without its alignment; return the host pointer, or null."""
     state = state_of(context)
     result = body.variable(POINTER)
-    result.store(body.constant(POINTER, None), 8)
+    result.store(body.null, 8)
     found = range_of(body, state, slot, address, body.constant(LONG, size))
     with body.either(is_found(found)) as (then, otherwise):
         with then:
@@ -227,7 +226,7 @@ def global_lane(
 def local_lane(body: Body, context: Bits, warp: Bits, address: Bits, lane: Bits, *, size: int, kind: str) -> Bits:
     """Check the access of one lane to its local memory, without its alignment; return the host pointer, or null."""
     result = body.variable(POINTER)
-    result.store(body.constant(POINTER, None), 8)
+    result.store(body.null, 8)
     end = context.at(8 * Word.LOCAL_BYTES).load(LONG, 8)
     with body.either((address < end) & (end - address >= size)) as (then, otherwise):
         with then:
@@ -247,7 +246,7 @@ def _parameter_lane(body: Body, context: Bits, address: Bits, size: int, kind: s
         inside = inside & body.constant(BIT, 0)
     flag_if(body, ~inside, context, Flag.BOUNDS)
     host = context.at(8 * Word.PARAMETERS).load(POINTER, 8).at(address)
-    return inside.chosen(host, body.constant(POINTER, None))
+    return inside.chosen(host, body.null)
 
 
 @internal(WORD, POINTER, POINTER, POINTER, POINTER, POINTER, WORD)
@@ -276,7 +275,7 @@ def access(
                         body, context, address, stamp, size=size, kind=kind, granule=granule, atomics=atomics
                     )
                     host = context.at(8 * Word.SHARED).load(POINTER, 8).at(address)
-                    host = inside.chosen(host, body.constant(POINTER, None))
+                    host = inside.chosen(host, body.null)
                 elif space == "global":
                     host = global_lane(
                         body, context, slot, address, stamp, size=size, kind=kind, granule=granule, atomics=atomics
@@ -286,7 +285,7 @@ def access(
                 else:
                     host = _parameter_lane(body, context, address, size, kind)
                 hosts.at(lane << 3).store(host, 8)
-                bit = host.differs(body.constant(POINTER, None)).cast(32) << lane.cast(32)
+                bit = host.differs(body.null).cast(32) << lane.cast(32)
                 good.store(good.load(WORD, 4) | bit, 4)
             with otherwise:
                 raise_flag(body, context, body.constant(WORD, Flag.ALIGNMENT))
@@ -314,22 +313,3 @@ def _recorded(body: Body, writes: Bits, own: Bits) -> Bits:
     again = unordered(writes.load(own.type, 4), own)
     writes.store(again.chosen(own | 1 << Stamp.LANES, own), 4)
     return again.any()
-
-
-SPACES_OF_WINDOWS = tuple((space, address >> WINDOW_BITS) for space, address in WINDOWS.items())
-"""The spaces that have a window of generic addresses, and the number of the window."""
-
-
-def access_function(
-    module: ir.Module, checks: Checks, space: str, size: int, kind: str, alignment: int | None = None
-) -> ir.Function:
-    """Return the function that checks one access of each lane, for code that is written in another way.
-
-    It is ``i32 (ptr context, ptr warp, ptr addresses, ptr hosts, ptr slot, i32 mask)``, see `access`. A "write" is
-    also recorded by `write_function`.
-    """
-    constants: dict[str, Any] = {
-        "space": space, "size": size, "alignment": size if alignment is None else alignment, "kind": kind,
-        "granule": checks.granule, "atomics": checks.atomics,
-    }  # fmt: skip
-    return access.define(module, **constants)

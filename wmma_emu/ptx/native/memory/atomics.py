@@ -41,7 +41,8 @@ _SLOT, _ADDRESS, _OPERANDS = 0, 1, 4
 class Operation(NamedTuple):
     """An operation: its name and type, the bits of the target's and the operands' registers, and its alignment.
 
-    The bits of the target are 0 if the old value is not used; ``keeps`` is whether sums keep subnormal numbers.
+    The bits of the target are 0 if the old value is not used; ``keeps`` is whether sums keep subnormal numbers, and
+    ``narrow`` whether the scope is the block: operations of other blocks on the same bytes are then races.
     """
 
     name: str
@@ -50,17 +51,18 @@ class Operation(NamedTuple):
     operands: tuple[int, ...]
     alignment: int
     keeps: bool
+    narrow: bool
 
     @property
     def at_once(self) -> str:
         """LLVM's name if the order of such operations changes nothing, else ""."""
-        if self.target or self.kind[0] == "f" or self.kind.startswith("bf"):
+        if self.target or self.narrow or self.kind[0] == "f" or self.kind.startswith("bf"):
             return ""
         return _AT_ONCE.get(self.name) or _AT_ONCE.get(f"{self.name}.{self.kind[0]}", "")
 
     def __str__(self) -> str:
         operands = "_".join(map(str, self.operands))
-        return f"{self.name}_{self.kind}_{self.target}_{operands}_{self.alignment}_{int(self.keeps)}"
+        return f"{self.name}_{self.kind}_{self.target}_{operands}_{self.alignment}_{int(self.keeps)}{int(self.narrow)}"
 
 
 def atomic(instruction: PtxInstruction, layout: WarpLayout, context: CompileContext) -> Row:
@@ -82,11 +84,14 @@ def atomic(instruction: PtxInstruction, layout: WarpLayout, context: CompileCont
     address = address_of(layout, operand)
     target = target_of(layout, targets[0] if targets and _is_read(layout.program, targets[0]) else None)
     sources = [source_of(layout, x[0], kind) for x in vectors]
+    if "cta" in instruction.modifiers and not space_of(instruction, operand).startswith("shared"):
+        raise NotNativeError("atomic operations of the scope cta on global memory have no native code")
     size = bits_of_type(kind) // 8
-    operation = Operation(
-        name, kind, target.bits, tuple(x.bits for x in sources), size, "noftz" in instruction.modifiers
-    )
     space, checks = space_of(instruction, operand).split("::")[0] or "generic", checks_of(layout.program)
+    narrow = space != "shared" and not {"cta", "cluster"}.isdisjoint(instruction.modifiers)
+    operation = Operation(
+        name, kind, target.bits, tuple(x.bits for x in sources), size, "noftz" in instruction.modifiers, narrow
+    )
     full = f"memory_atomic_{space}_{address.bits}_{operation}_{checks.granule}"
     write_body = partial(_write, space=space, bits=address.bits, operation=operation, checks=checks)
     record = (slot_of(instruction.line), *address.words, target.offset, *(x.offset for x in sources))
@@ -156,4 +161,4 @@ def _computed(body: Body, operation: Operation, space: str, old: Bits, values: l
             found = compute(*symbols)
     except NotTraceableError as error:
         raise NotNativeError(f"atom.{operation.name}.{operation.kind}: {error}") from error
-    return Bits(body, found.astype(dtype).value)
+    return Bits(body, found.astype(dtype).value)  # type: ignore[attr-defined]

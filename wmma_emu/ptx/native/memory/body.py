@@ -107,7 +107,9 @@ class Bits:
         old = self.type.element if isinstance(self.type, ir.VectorType) else self.type
         if bits == old.width:
             return self
-        write = self.body.builder.trunc if bits < old.width else getattr(self.body.builder, "sext" if signed else "zext")
+        write = (
+            self.body.builder.trunc if bits < old.width else getattr(self.body.builder, "sext" if signed else "zext")
+        )
         kind = ir.IntType(bits)
         return Bits(
             self.body,
@@ -170,6 +172,11 @@ class Body:
     def constant(self, kind: Any, number: int | Sequence[int]) -> Bits:
         """Return a constant."""
         return Bits(self, constant_of(kind, number))
+
+    @property
+    def null(self) -> Bits:
+        """The pointer to nothing."""
+        return Bits(self, ir.Constant(POINTER, None))
 
     def variable(self, kind: Any, count: int = 1, alignment: int = 8) -> Bits:
         """Return a pointer to a local variable."""
@@ -297,11 +304,14 @@ class InternalFunction:
         return function
 
     def __call__(self, body: Body, *arguments: Bits, **constants: Any) -> Bits:
+        """Write a call."""
         function = self.define(body.module, **constants)
         return Bits(body, body.builder.call(function, [x.value for x in arguments]))
 
 
-def internal(returns: Any, *parameters: Any, inline: bool = False, cold: bool = False) -> Callable[..., InternalFunction]:
+def internal(
+    returns: Any, *parameters: Any, inline: bool = False, cold: bool = False
+) -> Callable[..., InternalFunction]:
     """Make an internal function with these types, see `InternalFunction`."""
     attributes = "alwaysinline" if inline else "cold" if cold else ""
     return lambda write: InternalFunction(write, returns, parameters, attributes)

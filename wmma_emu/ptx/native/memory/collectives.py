@@ -11,7 +11,17 @@ from wmma_emu.layouts.spec import LANES
 from wmma_emu.llvm.values import Symbol
 from wmma_emu.ptx.native.context import Flag
 from wmma_emu.ptx.native.memory.body import BIT, Bits, Body, internal, native
-from wmma_emu.ptx.native.memory.operands import FULL, NOWHERE, Source, read, source_of, target_of, word, write, write_predicate
+from wmma_emu.ptx.native.memory.operands import (
+    FULL,
+    NOWHERE,
+    Source,
+    read,
+    source_of,
+    target_of,
+    word,
+    write,
+    write_predicate,
+)
 from wmma_emu.ptx.native.memory.stamps import flag_if
 from wmma_emu.ptx.native.rows import POINTER, WORD, NotNativeError, Row
 from wmma_emu.ptx.native.warp_layout import WarpLayout
@@ -27,7 +37,9 @@ Write = Callable[[Body, Bits, Bits, Bits, Bits, Bits], None]
 """Writes an operation: body, context, warp, record, the executing lanes, and for each lane those that take part."""
 
 
-def _row(name: str, layout: WarpLayout, members: Operand | None, record: tuple[int, ...], write_operation: Write) -> Row:
+def _row(
+    name: str, layout: WarpLayout, members: Operand | None, record: tuple[int, ...], write_operation: Write
+) -> Row:
     """Return the row of an operation; the word before those of ``record`` is the offset of the membermask."""
     is_full = members is None or (isinstance(members, Immediate) and members.value & FULL == FULL)
     place = 0 if is_full or members is None else source_of(layout, members, "b32").offset
@@ -69,7 +81,7 @@ def shuffle(instruction: PtxInstruction, layout: WarpLayout, context: CompileCon
     _require_words(to, value, source_of(layout, b, "b32"), source_of(layout, c, "b32"))
     # A constant is part of the code: the lanes are then known.
     known = [x.value & FULL if isinstance(x, Immediate) else None for x in (b, c)]
-    places = [layout.source(x, "b32") for x in (b, c)]
+    places = [source_of(layout, x, "b32").offset for x in (b, c)]
     spelled = "_".join("" if x is None else f"{x:x}" for x in known)
     writes = f"{'r' if to.bits else ''}{'p' if predicate is not None else ''}"
     name = f"shfl_{mode}_{spelled}_{writes}"
@@ -80,7 +92,7 @@ def shuffle(instruction: PtxInstruction, layout: WarpLayout, context: CompileCon
             else Symbol(body.builder, read(body, warp, word(record, 4 + i), 32).value, np.uint32)
             for i, x in enumerate(known)
         )  # fmt: skip
-        source, inside = sources(mode, b, c)
+        source, inside = sources(mode, b, c)  # type: ignore[arg-type]
         if isinstance(source, np.ndarray):
             lanes = body.constant(_WORDS, [int(x) for x in source])
             within = body.constant(WORD, int(sum(int(x) << i for i, x in enumerate(inside))))
@@ -128,7 +140,7 @@ def vote(instruction: PtxInstruction, layout: WarpLayout, context: CompileContex
     result, _ = destinations(target)
     to = target_of(layout, result)
     negated = int(isinstance(a, Predicate) and a.negated)
-    offset = layout.source(a, "pred")
+    offset = source_of(layout, a, "pred").offset
     if not to.bits:
         raise NotNativeError("a vote without a result has no native code")
 

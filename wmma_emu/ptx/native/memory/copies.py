@@ -8,11 +8,21 @@ from llvmlite import ir
 
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.native.context import Flag
-from wmma_emu.ptx.native.memory.access import access, range_of, record_lane, slot_of
-from wmma_emu.ptx.native.memory.body import BIT, Bits, Body, internal, native
+from wmma_emu.ptx.native.memory.access import access, global_lane, range_of, record_lane, slot_of
+from wmma_emu.ptx.native.memory.body import BIT, BYTE, Bits, Body, internal, native
 from wmma_emu.ptx.native.memory.operands import NOWHERE, address_of, addresses, read, word
 from wmma_emu.ptx.native.memory.stamps import field, flag_if, own_stamp, pointer, raise_flag, state_of, warp_state
-from wmma_emu.ptx.native.memory.state import COPY_BYTES, MOST_COPIES, Checks, Copy, Field, Range, Shadow, WarpField, checks_of
+from wmma_emu.ptx.native.memory.state import (
+    COPY_BYTES,
+    MOST_COPIES,
+    Checks,
+    Copy,
+    Field,
+    Range,
+    Shadow,
+    WarpField,
+    checks_of,
+)
 from wmma_emu.ptx.native.rows import LONG, POINTER, WORD, NotNativeError, Row
 from wmma_emu.ptx.native.warp_layout import WARP_NUMBER, WarpLayout
 from wmma_emu.ptx.program.program import AddressOperand, Immediate, Operand, Predicate, PtxInstruction, Register
@@ -99,43 +109,56 @@ def _copy(body: Body, context: Bits, warp: Bits, record: Bits, mask: Bits, *, fo
     to, of = (body.variable(LONG, LANES, alignment=64) for _ in range(2))
     to.store(addresses(body, warp, record, _TARGET, form.target), 64)
     of.store(addresses(body, warp, record, _SOURCE, form.source), 64)
-    reads = _reading(body, context, warp, record, mask, form)
+    amounts = body.variable(WORD, LANES, alignment=64)
+    given = _amounts(body, context, warp, record, mask, form)
+    amounts.store(given, 64)
+    reads = given.equals(size).as_type(WORD) & mask
     hosts, targets = (body.variable(POINTER, LANES, alignment=64) for _ in range(2))
     slot = state.at(word(record, _SLOT))
     constants = {"size": size, "alignment": size, "granule": checks.granule, "atomics": checks.atomics}
     read = access(body, context, warp, of, hosts, slot, reads, space="global", kind="read", **constants)
-    written = access(
-        body, context, warp, to, targets, slot, mask, space="shared", kind="copy", **constants
-    )
+    written = access(body, context, warp, to, targets, slot, mask, space="shared", kind="copy", **constants)
     kind = ir.IntType(8 * size)
     with body.lanes(written) as lane:
-        reads_all = (read >> lane.cast(32) & 1).differs(0)
         target = targets.at(lane << 3).load(POINTER, 8)
-        with body.either(reads_all) as (then, otherwise):
+        with body.either((read >> lane.cast(32) & 1).differs(0)) as (then, otherwise):
             with then:
                 target.store(hosts.at(lane << 3).load(POINTER, 8).load(kind))
             with otherwise:
                 target.store(body.constant(kind, 0))
-    enqueue(body, context, warp, slot, to, of, written, read & written, body.constant(WORD, size))
+    if form.limit == "bytes":
+        part = given.differs(0).as_type(WORD) & written & ~reads
+        with body.lanes(part) as lane:
+            target, source = targets.at(lane << 3).load(POINTER, 8), of.at(lane << 3).load(LONG, 8)
+            flag_if(body, (source & size - 1).differs(0), context, Flag.ALIGNMENT)
+            with body.repeat(amounts.at(lane << 2).load(WORD, 4).cast(64)) as i:  # byte by byte: this is rare
+                host = global_lane(
+                    body, context, slot, source + i, own_stamp(body, state, warp) + lane,
+                    size=1, kind="read", granule=checks.granule, atomics=checks.atomics,
+                )  # fmt: skip
+                with body.when(host.differs(body.null)):
+                    target.at(i).store(host.load(BYTE))
+    enqueue(body, context, warp, slot, to, of, written, amounts, body.constant(WORD, size))
 
 
-def _reading(body: Body, context: Bits, warp: Bits, record: Bits, mask: Bits, form: Form) -> Bits:
-    """Return the lanes that read all bytes; the others read none."""
+def _amounts(body: Body, context: Bits, warp: Bits, record: Bits, mask: Bits, form: Form) -> Bits:
+    """Return the number of bytes that each lane reads."""
+    every = body.constant(ir.VectorType(WORD, LANES), form.size)
     if not form.limit:
-        return mask
-    if form.limit != "bytes":
-        ignored = warp.at(word(record, _LIMIT)).load(WORD, 4)
-        return mask & (ignored if form.limit == "unless" else ~ignored)
-    given = read(body, warp, word(record, _LIMIT), 32)
-    some = given.equals(form.size).as_type(WORD) & mask
-    part = (given.differs(0) & given.differs(form.size)).as_type(WORD) & mask
-    flag_if(body, part.differs(0), context, Flag.UNSUPPORTED)
-    return some
+        return every
+    if form.limit == "bytes":
+        given = read(body, warp, word(record, _LIMIT), 32)
+        more = (given > form.size).as_type(WORD) & mask
+        flag_if(body, more.differs(0), context, Flag.COLLECTIVE)
+        return (given > form.size).chosen(every, given)
+    ignored = warp.at(word(record, _LIMIT)).load(WORD, 4)
+    reads = ignored if form.limit == "unless" else ~ignored
+    return reads.as_type(ir.VectorType(BIT, LANES)).chosen(every, 0)
 
 
-@internal(ir.VoidType(), POINTER, POINTER, POINTER, POINTER, POINTER, WORD, WORD, WORD)
+@internal(ir.VoidType(), POINTER, POINTER, POINTER, POINTER, POINTER, WORD, POINTER, WORD)
 def enqueue(
-    body: Body, context: Bits, warp: Bits, slot: Bits, targets: Bits, sources: Bits, mask: Bits, reading: Bits,
+    body: Body, context: Bits, warp: Bits, slot: Bits, targets: Bits, sources: Bits, mask: Bits, amounts: Bits,
     size: Bits,
 ) -> None:  # fmt: skip
     """Put a copy of the lanes of a mask into the queue of the warp."""
@@ -150,18 +173,18 @@ def enqueue(
             body.copy(entry.at(Copy.GROUPS), own.at(WarpField.GROUPS), 4 * LANES)
             addresses = targets.load(ir.VectorType(LONG, LANES), 64).cast(32)
             entry.at(Copy.TARGETS).store(addresses, 4)
-            nothing = body.constant(ir.VectorType(WORD, LANES), 0)
-            lanes = reading.as_type(ir.VectorType(BIT, LANES))
-            entry.at(Copy.READ).store(lanes.chosen(size.repeated(LANES), nothing), 4)
+            read = amounts.load(ir.VectorType(WORD, LANES), 64)
+            entry.at(Copy.READ).store(read, 4)
             lowest, highest = entry.at(Copy.LOWEST), entry.at(Copy.HIGHEST)
             lowest.store(body.constant(LONG, (1 << 64) - 1), 8)
             highest.store(body.constant(LONG, 0), 8)
-            with body.lanes(reading) as lane:
+            with body.lanes(mask & read.differs(0).as_type(WORD)) as lane:
                 address = sources.at(lane << 3).load(LONG, 8)
-                found = range_of(body, state, slot, address, size.cast(64))
+                amount = amounts.at(lane << 2).load(WORD, 4).cast(64)
+                found = range_of(body, state, slot, address, amount)
                 position = address + found.at(8 * Range.POSITION).load(LONG, 8)
                 entry.at(Copy.SOURCES).at(lane << 3).store(position, 8)
-                end, low, high = position + size.cast(64), lowest.load(LONG, 8), highest.load(LONG, 8)
+                end, low, high = position + amount, lowest.load(LONG, 8), highest.load(LONG, 8)
                 lowest.store((position < low).chosen(position, low), 8)
                 highest.store((end > high).chosen(end, high), 8)
             own.at(WarpField.COPIES).store(count + 1, 4)
@@ -226,4 +249,3 @@ def arrive(body: Body, context: Bits, warp: Bits, entry: Bits, mask: Bits, *, gr
             )  # fmt: skip
             with body.when(again, likely=False):
                 raise_flag(body, context, body.constant(WORD, Flag.RACE))
-

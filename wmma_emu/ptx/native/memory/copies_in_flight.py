@@ -24,5 +24,3 @@ def check_sources(body: Body, context: Bits, position: Bits, size: Bits) -> None
                     read = entry.at(Copy.READ).at(lane << 2).load(WORD, 4).cast(64)
                     overlaps = (position < source + read) & (source < position + size)
                     flag_if(body, overlaps, context, Flag.COPY)
-
-

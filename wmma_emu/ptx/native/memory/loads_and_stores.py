@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""``ld``, ``ldu`` and ``st``: elements of 1 to 16 bytes, one lane after another, or all at once if they are neighbours."""
+"""``ld``, ``ldu`` and ``st``: the elements of one lane after another, or of all lanes if they are neighbours."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -258,7 +258,7 @@ def _move_together(
             body, context, warp, slot, first, space=space, size=elements.total, kind=kind, granule=granule,
             atomics=atomics,
         )  # fmt: skip
-        with body.when(host.differs(body.constant(POINTER, None))):
+        with body.when(host.differs(body.null)):
             _copy_all(body, warp, record, host, elements, kind)
             body.give()
 
@@ -283,4 +283,3 @@ def _copy_all(body: Body, warp: Bits, record: Bits, host: Bits, elements: Elemen
             elif bits:
                 value = mine.at(k * elements.size).load(single, elements.size).cast(bits, signed=elements.signed)
                 place.at(lane * (bits // 8)).store(value, bits // 8)
-

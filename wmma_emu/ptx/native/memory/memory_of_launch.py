@@ -125,6 +125,7 @@ class WorkerMemory:
             Field.UNINITIALISED: _at(heap.uninitialised.kept) if heap.has_uninitialised else 0,
             Field.BARRIERS: 1 << Stamp.BARRIERS, Field.WARPS: _at(self._warps),
             Field.PARAMETER_BYTES: program.parameter_bytes,
+            Field.HAS_PRODUCTS: any(x.mnemonic == "wgmma" for x in program.instructions),
         }  # fmt: skip
         for index, value in state.items():
             self._state[index] = value % (1 << 64)
@@ -224,5 +225,3 @@ def _granules(worker: WorkerMemory, lines: NDArray[np.int64]) -> tuple[NDArray[n
 
 def _kinds(records: NDArray[np.uint64]) -> tuple[NDArray[np.bool_], ...]:
     return tuple((records & x) != 0 for x in _KINDS)
-
-

@@ -28,7 +28,7 @@ from wmma_emu.ptx.native.memory.stamps import (
     state_of,
     unordered,
 )
-from wmma_emu.ptx.native.memory.state import LINE, Field, Range, RangeFlag, Stamp
+from wmma_emu.ptx.native.memory.state import LINE, PART, Field, Range, RangeFlag, Stamp
 from wmma_emu.ptx.native.rows import LONG, POINTER, WORD
 
 
@@ -42,7 +42,7 @@ def move_neighbours(
     Return the host pointer; or null, with nothing recorded, if the lanes have to be checked one by one.
     """
     result = body.variable(POINTER)
-    result.store(body.constant(POINTER, None), 8)
+    result.store(body.null, 8)
     if space == "shared":
         _in_shared(body, context, warp, first, result, size, kind, granule, atomics)
     else:
@@ -117,11 +117,13 @@ def check_line(body: Body, context: Bits, line: Bits, own: Bits, *, kind: str, s
         with then:
             with body.when((last >> Stamp.EXPANDED).equals(0)):
                 expand_line(body, state, line)
-            of_writes, of_reads = (pointer(state, x).at(line * (8 * LINE)) for x in (Field.WRITES, Field.READS))
-            stamps = stamps_of(body, own, LONG, LINE, shift)
-            check(body, context, of_writes, of_reads, stamps, kind, atomics)
-            if kind == "write":
-                of_writes.store(stamps, 8)
+            with body.repeat(LINE // PART) as i:
+                at = (line * (LINE // PART) + i) * (8 * PART)
+                of_writes, of_reads = (pointer(state, x).at(at) for x in (Field.WRITES, Field.READS))
+                stamps = stamps_of(body, own + (i * PART >> shift), LONG, PART, shift)
+                check(body, context, of_writes, of_reads, stamps, kind, atomics)
+                if kind == "write":
+                    of_writes.store(stamps, 8)
         with otherwise:
             raced = unordered(last, stamp)
             if kind == "write":
@@ -130,4 +132,3 @@ def check_line(body: Body, context: Bits, line: Bits, own: Bits, *, kind: str, s
             else:
                 reads.store(joined(others, stamp, KINDS["read"]), 8)
             flag_if(body, raced, context, Flag.RACE)
-

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Operands of rows: the offsets of registers and constants in the memory of a warp, and how code reads and writes them."""
+"""Operands of rows: their offsets in the memory of a warp, and how code reads and writes them."""
 
 from typing import NamedTuple
 
@@ -89,9 +89,7 @@ def write_predicate(warp: Bits, offset: Bits, value: Bits, mask: Bits) -> None:
 
 
 def addresses(body: Body, warp: Bits, record: Bits, first: int, bits: int) -> Bits:
-    """Return the address of each lane, from three words of the record; addresses in 32-bit registers wrap at 32 bits."""
+    """Return the address of each lane, from three words of the record; 32-bit registers wrap at 32 bits."""
     offset = word(record, first + 1) | word(record, first + 2) << 32
     base = read(body, warp, word(record, first), bits)
     return (base + offset.cast(bits).repeated(LANES)).cast(64)
-
-

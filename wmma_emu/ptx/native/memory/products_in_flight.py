@@ -14,7 +14,6 @@ from enum import IntEnum
 from llvmlite import ir
 
 from wmma_emu.ptx.native.context import Flag, Word
-from wmma_emu.ptx.native.control_words import MachineWord
 from wmma_emu.ptx.native.memory.body import Bits, Body, internal
 from wmma_emu.ptx.native.memory.stamps import field, flag_if, state_of
 from wmma_emu.ptx.native.memory.state import Field, Stamp
@@ -71,7 +70,7 @@ def _warp(context: Bits, number: Bits) -> Bits:
 
 def follow_write(body: Body, context: Bits, own: Bits, offset: Bits, size: int) -> None:
     """Note and check a write to shared memory, if the kernel has products of warpgroups."""
-    with body.when(context.at(8 * MachineWord.HAS_WARPGROUPS).load(LONG, 8).differs(0), likely=False):
+    with body.when(field(state_of(context), Field.HAS_PRODUCTS).differs(0), likely=False):
         note_write(body, context, own, offset, body.constant(LONG, size))
 
 

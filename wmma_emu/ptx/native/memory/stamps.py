@@ -162,10 +162,9 @@ def expand_line(body: Body, state: Bits, line: Bits) -> None:
         place.store(record | 1 << Stamp.EXPANDED, 8)
         with body.when(record.differs(0)):
             first = pointer(state, granules).at(line * (8 * LINE))
-            shift = (record >> Stamp.SHIFT & 7).repeated(LINE)
-            lane = body.constant(shift.type, range(LINE)) >> shift
-            single = record & ~(7 << Stamp.SHIFT)
-            first.store(single.repeated(LINE) + lane, 8)
+            shift, single = record >> Stamp.SHIFT & 7, record & ~(7 << Stamp.SHIFT)
+            with body.repeat(LINE) as i:
+                first.at(i << 3).store(single + (i >> shift), 8)
 
 
 def needs_granules(old: Bits, own: Bits) -> Bits:
@@ -178,5 +177,3 @@ def needs_granules(old: Bits, own: Bits) -> Bits:
 def is_expanded(state: Bits, line: Bits) -> Bits:
     """Return whether the granules of a line have their own records."""
     return (pointer(state, Field.LINE_WRITES).at(line << 3).load(LONG, 8) >> Stamp.EXPANDED).differs(0)
-
-

@@ -54,6 +54,8 @@ class Field(IntEnum):
     WARPS = 17
     """A host pointer to the state of each warp of the block: `WarpField`."""
     PARAMETER_BYTES = 18
+    HAS_PRODUCTS = 19
+    """Whether the kernel has products of warpgroups, which read shared memory asynchronously."""
     SLOTS = 32
     """The last range that some instructions have accessed, as host pointers: `SLOTS` of them."""
 
@@ -170,6 +172,9 @@ MOST_BLOCKS = (1 << Stamp.SHIFT - Stamp.BLOCK) - 2
 
 LINE = 32
 """The granules of a line of global memory."""
+
+PART = 8
+"""The granules that are checked as one vector."""
 
 
 class Shadow(IntFlag):

@@ -49,10 +49,14 @@ def row_of(instruction: PtxInstruction, layout: WarpLayout, context: CompileCont
         for i, (x, kind) in enumerate(zip(sources, operation.sources, strict=True))
     ]
     places = (*written, *read)
-    name = f"{instruction.opcode} {' '.join(str(x.slot) for x in places)}"
+    name = f"{instruction.opcode} {_spelled(written)} from {_spelled(read)}"
     record = tuple(x.offset for x in places if x.offset is not None)
     slots = tuple(x.slot for x in written), tuple(x.slot for x in read)
     return Row(name, partial(define, name=name, compute=operation.compute, targets=slots[0], sources=slots[1]), record)
+
+
+def _spelled(places: list[_Place]) -> str:
+    return " ".join(str(x.slot) for x in places)
 
 
 def _type(kind: str) -> str:
