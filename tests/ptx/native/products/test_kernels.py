@@ -77,7 +77,9 @@ def test_a_kernel_has_the_bits_of_the_numpy_machine(name):
 def test_selectors_of_scales_in_registers_have_no_native_code():
     name = "m16n8k32.kind::mxf8f6f4.block_scale.f32.e4m3.e2m1.f32.ue8m0"
     matrix = bound(lookup(name, "sm_120"), "sm_120")
-    text = kernel(matrix, ", {sa}, {{%h1, 0}}, {sb}, {{0, 0}}").replace("mov.u32", ".reg .b16 %h<2>; mov.b16 %h1, 0; mov.u32")
+    text = kernel(matrix, ", {sa}, {{%h1, 0}}, {sb}, {{0, 0}}").replace(
+        "mov.u32", ".reg .b16 %h<2>; mov.b16 %h1, 0; mov.u32"
+    )
     words = [np.zeros(32 * 4, np.uint32) for _ in range(7)]
     with pytest.raises(UnsupportedInstructionError, match="selectors of scales in registers"):
         we.ptx.Module(text, arch="sm_120")["k"][1, 32](*words, machine="native")

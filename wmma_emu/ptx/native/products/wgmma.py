@@ -114,7 +114,7 @@ def proxy_fence_row(instruction: PtxInstruction, layout: WarpLayout, context: Co
 
 def _fence_proxies(body: Body, context: Bits, warp: Bits, record: Bits, mask: Bits) -> None:
     with body.when(mask.equals((1 << LANES) - 1)):
-        fence_writes(body, warp)
+        fence_writes(body, context, warp)
 
 
 def _multiply(instruction: PtxInstruction, layout: WarpLayout, context: CompileContext) -> Row:
