@@ -7,14 +7,15 @@ are then truncated to zero. The slow step is that of `wmma_emu.arithmetic.aligne
 need no special case.
 """
 
+from collections.abc import Sequence
 from functools import reduce
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from llvmlite import ir
 
 from wmma_emu.arithmetic.model import DotProduct
-from wmma_emu.arithmetic.native.code import POINTER, any_of, entry, fold, to_int32, truncated
+from wmma_emu.arithmetic.native.code import LONG, POINTER, any_of, entry, fold, to_int32, truncated
 from wmma_emu.arithmetic.native.operands import NONE, SPECIAL, exponent_of
 from wmma_emu.arithmetic.native.tile import Column, Tile
 from wmma_emu.arithmetic.tiles import largest_exact_step
@@ -54,32 +55,42 @@ def _sum(x: Symbol, y: Symbol, product: DotProduct) -> Any:
 
 def _step(column: Column, number: int, c: Symbol) -> Any:
     """Execute one step: fast if that is exact for every row."""
-    builder, model = column.builder, column.tile.product.model
-    ks = column.tile.product.steps[number]
-    if model.fraction_bits > _MOST_FRACTION_BITS:
+    builder, product = column.builder, column.tile.product
+    model, ks = product.model, product.steps[number]
+    if model.fraction_bits > _MOST_FRACTION_BITS or model.scaling == "groups":
         return _call_slow_step(column, number, c)
     a, b = [column.a(k) for k in ks], [column.b(k) for k in ks]
-    exponents = [x.exponent + y.exponent for x, y in zip(a, b, strict=True)]
-    largest = _largest(exponents)
+    of_scales = _exponents_of_scales(column, ks)
+    largest = _largest([x.exponent + y.exponent + z for x, y, z in zip(a, b, of_scales, strict=True)])
     exponent: Any = np.maximum(largest, _exponent_of_c(c, model.accumulator_format.emin))
     exponent = np.maximum(exponent, np.int32(model.min_exponent))
-    slow = any_of(_is_outside(column.tile.product, exponent, largest, c))
+    slow = any_of(_is_outside(product, exponent, largest, c))
     fast_block, slow_block, end = (builder.append_basic_block(x) for x in ("fast", "slow", "end"))
     builder.cbranch(slow, slow_block, fast_block)
     builder.position_at_end(slow_block)
     from_slow = _call_slow_step(column, number, c)
     builder.branch(end)
     builder.position_at_end(fast_block)
-    scale = _power_of_two(np.minimum(model.fraction_bits - exponent, np.int32(_LARGEST_SCALE)))
-    terms: list[Any] = [to_int32(x.value * y.value * scale) for x, y in zip(a, b, strict=True)]
-    total = _exact_sum([*_in_int32(terms, column.tile.product), to_int32(c * scale)])
-    from_fast = _rounded(column.tile.product, total, exponent, subnormal=False)
+    unit = model.fraction_bits - exponent
+    powers = {id(x): _power_of_two(unit + x) for x in of_scales}
+    terms: list[Any] = [to_int32(x.value * y.value * powers[id(z)]) for x, y, z in zip(a, b, of_scales, strict=True)]
+    total = _exact_sum([*_in_int32(terms, product), to_int32(c * _power_of_two(unit))])
+    from_fast = _rounded(product, total, exponent, subnormal=False)
     builder.branch(end)
     builder.position_at_end(end)
     result = builder.phi(c.value.type)
     result.add_incoming(from_slow.value, slow_block)
     result.add_incoming(from_fast.value, fast_block)
     return Symbol(builder, result, np.float32, c.shape)
+
+
+def _exponents_of_scales(column: Column, ks: Sequence[int]) -> list[Any]:
+    """Return the exponents of the scales of each product; 0 without scales."""
+    size = column.tile.product.scale_block
+    if not size:
+        return [0] * len(ks)
+    found = {block: column.scales(block).exponent for block in dict.fromkeys(k // size for k in ks)}
+    return [found[k // size] for k in ks]
 
 
 def _largest(exponents: list[Any]) -> Any:
@@ -124,7 +135,8 @@ def _exact_sum(parts: list[Any]) -> Any:
 
 
 def _power_of_two(exponent: Any) -> Any:
-    return (exponent + 127 << 23).view(np.float32)
+    """Return a power of two in float32; below its range, terms are truncated to zero in any case."""
+    return (np.clip(exponent, -126, _LARGEST_SCALE) + 127 << 23).view(np.float32)
 
 
 def _wide_power_of_two(exponent: Any) -> Any:
@@ -154,7 +166,7 @@ def _rounded(product: DotProduct, total: Any, exponent: Any, *, subnormal: bool)
 
 def _call_slow_step(column: Column, number: int, c: Symbol) -> Any:
     function = _slow_step(column, number, f"{column.name} step {number}", c.value.type)
-    value = column.builder.call(function, [*column.pointers, c.value])
+    value = column.builder.call(function, [*column.operands.values(), c.value])
     return Symbol(column.builder, value, np.float32, c.shape)
 
 
@@ -162,28 +174,27 @@ def _slow_step(column: Column, number: int, name: str, kind: ir.Type) -> ir.Func
     """Define the slow step: align the terms, truncate, add, round once, all in float64."""
     tile: Tile = column.tile
     product, model = tile.product, tile.product.model
-    pointers = [POINTER] * len(column.pointers)
+    pointers = [POINTER] * len(column.operands)
     function = ir.Function(column.builder.module, ir.FunctionType(kind, [*pointers, kind]), name)
     function.linkage = "internal"
     function.attributes.add("noinline")
     builder = ir.IRBuilder(function.append_basic_block("entry"))
     here = column.with_pointers(builder, function.args[:-1])
     c: Any = Symbol(builder, function.args[-1], np.float32)
-    ks = product.steps[number]
+    terms = _Terms(here, product.steps[number])
 
     def larger(index: ir.Value, found: Any) -> Any:
-        k = entry(builder, ks, index)
-        return np.maximum(found, _without_specials(here.a(k).exponent + here.b(k).exponent))
+        return np.maximum(found, _without_specials(terms.at(index).exponent))
 
     def added(index: ir.Value, total: Any) -> Any:
-        k = entry(builder, ks, index)
-        x, y = here.a(k).value.astype(np.float64), here.b(k).value.astype(np.float64)
-        return total + truncated(x * y * power)
+        term = terms.at(index)
+        shift = np.clip(model.fraction_bits - exponent + term.scales, -1000, 1000)
+        return total + truncated(term.value * _wide_power_of_two(shift))
 
     least = np.maximum(_without_specials(exponent_of(c, model.accumulator_format.emin)), np.int32(model.min_exponent))
-    exponent = fold(builder, len(ks), least, larger)
+    exponent = fold(builder, terms.count, least, larger)
     power = _wide_power_of_two(model.fraction_bits - exponent)
-    total: Any = fold(builder, len(ks), truncated(c.astype(np.float64) * power), added)
+    total: Any = fold(builder, terms.count, truncated(c.astype(np.float64) * power), added)
     rounded = _rounded(product, total, exponent, subnormal=True)
     # Infinities stay; a NaN becomes canonical.
     special: Any = np.where(total != total, np.float64(np.nan), total).astype(np.float32)
@@ -194,3 +205,46 @@ def _slow_step(column: Column, number: int, name: str, kind: ir.Type) -> ir.Func
 
 def _without_specials(exponent: Any) -> Any:
     return np.where(exponent > SPECIAL // 2, np.int32(NONE), exponent)
+
+
+class _Term(NamedTuple):
+    """A term for all rows: ``value * 2**scales``, in float64, and the exponent by which it is aligned."""
+
+    value: Any
+    exponent: Any
+    scales: Any = 0
+
+
+class _Terms:
+    """The terms of a step, exact: products, with their scales, or sums of groups of products."""
+
+    def __init__(self, column: Column, ks: Sequence[int]) -> None:
+        self._column, self._ks, self._product = column, ks, column.tile.product
+        self._is_grouped = self._product.model.scaling == "groups"
+        self.count = len(ks) // self._product.model.group_terms if self._is_grouped else len(ks)
+
+    def at(self, index: ir.Value) -> _Term:
+        """Return the term with a number."""
+        column, builder, size = self._column, self._column.builder, self._product.scale_block
+        if self._is_grouped:
+            return self._group(index)
+        k = entry(builder, self._ks, index)
+        x, y = column.a(k), column.b(k)
+        value, exponent = x.value.astype(np.float64) * y.value.astype(np.float64), x.exponent + y.exponent
+        if not size:
+            return _Term(value, exponent)
+        scales = column.scales(builder.udiv(k, ir.Constant(LONG, size)))
+        return _Term(value * scales.value.astype(np.float64), exponent + scales.exponent, scales.exponent)
+
+    def _group(self, index: ir.Value) -> _Term:
+        """Return a group, whose sum is exact in float32; only its scales align it."""
+        column, builder, model = self._column, self._column.builder, self._product.model
+        first = entry(builder, self._ks[:: model.group_terms], index)
+        ks = [builder.add(first, ir.Constant(LONG, i)) for i in range(model.group_terms)]
+        total = reduce(lambda x, y: x + y, [column.a(k).value * column.b(k).value for k in ks])
+        scales = column.scales(builder.udiv(first, ir.Constant(LONG, self._product.scale_block)))
+        value = total.astype(np.float64) * scales.value.astype(np.float64)
+        counts = scales.value != np.float32(0)
+        if model.zero_groups == "left_out":
+            counts = value != np.float64(0)
+        return _Term(value, np.where(counts, scales.exponent, np.int32(NONE)), scales.exponent)

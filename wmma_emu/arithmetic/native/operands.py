@@ -45,6 +45,18 @@ def value_of(pattern: Symbol, fmt: Format) -> Any:
     return _small_float(pattern, fmt)
 
 
+def scale_of(pattern: Symbol, fmt: Format) -> Number:
+    """Return block scales as significands, zero or NaN, and exponents."""
+    if not fmt.has_zero:
+        significand = np.where(pattern == fmt.canonical_nan, np.float32(np.nan), np.float32(1))
+        exponent = np.where(pattern == fmt.canonical_nan, np.int32(SPECIAL), pattern.view(np.int32) - fmt.bias)
+        return Number(significand, exponent)
+    value = value_of(pattern & np.uint32((1 << fmt.magnitude_bits) - 1), fmt)
+    exponent = np.clip((value.view(np.int32) >> 23 & 255) - 127, fmt.emin, fmt.emax)
+    significand = value * (127 - exponent << 23).view(np.float32)
+    return Number(significand, np.where(value == np.float32(0), np.int32(NONE), exponent))
+
+
 def _integer(pattern: Symbol, fmt: Format) -> Any:
     if not fmt.signed:
         return pattern.astype(np.float32)

@@ -32,8 +32,6 @@ _MOST_EXACT = 1 << 24
 def reason_against(product: DotProduct) -> str | None:
     """Return why a product has no native code; None if it has."""
     model = product.model
-    if model.scaling:
-        return "products with block scales have no native code"
     if model.arithmetic == "integer":
         largest = max(abs(product.a.min_integer), product.a.max_integer) * max(
             abs(product.b.min_integer), product.b.max_integer
@@ -50,20 +48,21 @@ def reason_against(product: DotProduct) -> str | None:
 
 
 def define_product(module: ir.Module, tile: Tile, name: str) -> ir.Function:
-    """Add a function ``void (ptr a, ptr b, ptr c[, ptr chosen])`` to a module: all columns of a tile.
+    """Add a function ``void (ptr c, ptr a, ptr b, ...)`` to a module: all columns of a tile, with `Tile.operands`.
 
     The names of this function, and of those that it calls, begin with a name that nothing else in the module has.
     """
-    pointers = [POINTER] * (4 if tile.is_sparse else 3)
+    pointers = [POINTER] * (1 + len(tile.operands))
     function = ir.Function(module, ir.FunctionType(ir.VoidType(), pointers), f"{name} product")
     function.linkage = "internal"
     for argument in function.args:
         argument.add_attribute("noalias")
     builder = ir.IRBuilder(function.append_basic_block("entry"))
-    a, b, c, *chosen = function.args
+    c, *given = function.args
+    operands = dict(zip(tile.operands, given, strict=True))
     size = tile.word_dtype.itemsize * tile.rows
     with loop(builder, len(tile.columns)) as index:
-        column = Column.at(tile, builder, a, b, chosen[0] if chosen else None, index, name)
+        column = Column.at(tile, builder, operands, index, name)
         place = address(builder, c, index, size)
         words = load(builder, place, tile.word_dtype, tile.rows, size)
         product = tile.product

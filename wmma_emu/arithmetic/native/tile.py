@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The operands of a small matrix product in memory, as native code reads them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -11,7 +11,8 @@ from llvmlite import ir
 
 from wmma_emu.arithmetic.model import DotProduct
 from wmma_emu.arithmetic.native.code import LONG, address, entry, gathered, load, store
-from wmma_emu.arithmetic.native.operands import Number, exponent_of, value_of
+from wmma_emu.arithmetic.native.operands import Number, exponent_of, scale_of, value_of
+from wmma_emu.formats import format_of
 from wmma_emu.llvm.values import Symbol
 
 
@@ -58,6 +59,16 @@ class Tile:
         return self.product.model.arithmetic == "aligned_sum"
 
     @property
+    def scale_vec(self) -> int:
+        """The number of scales of a row of A, and of a column of B; 0 without scales."""
+        return self.product.scale_vec
+
+    @property
+    def operands(self) -> list[str]:
+        """The names of the arguments of the product's function that are operands."""
+        return ["a", "b", *["chosen"] * self.is_sparse, *["scale_a", "scale_b"] * bool(self.scale_vec)]
+
+    @property
     def value_dtype(self) -> "np.dtype[np.generic]":
         """The dtype of values of A and B."""
         if self.product.a.bits == 1:
@@ -77,6 +88,12 @@ class Tile:
     def bytes_of(self, size: int) -> int:
         """Return the bytes of a matrix of so many elements, its exponents included."""
         return size * (self.value_dtype.itemsize + 4 * self.has_exponents)
+
+    def write_scales(self, pattern: Symbol, pointer: ir.Value, block: int) -> None:
+        """Convert the scales of a block, of all rows of A or of all columns of B, and store them."""
+        number = scale_of(pattern, format_of(self.product.scale or "ue8m0"))
+        for i, x in enumerate(number):
+            store(x, address(pattern.builder, pointer, (i * self.scale_vec + block) * pattern.size, 4))
 
     def write(self, pattern: Symbol, operand: str, pointer: ir.Value, index: "int | ir.Value", size: int) -> None:
         """Convert patterns of A or B, and store them from element ``index`` onward."""
@@ -98,60 +115,63 @@ class Column:
     ``name`` is the beginning of the names of functions that are defined for the product.
     """
 
-    def __init__(
-        self, tile: Tile, builder: ir.IRBuilder, a: ir.Value, b: ir.Value, chosen: ir.Value | None, name: str
-    ) -> None:
-        self.tile, self.builder, self.name = tile, builder, name
-        self._a, self._b, self._chosen = a, b, chosen
+    def __init__(self, tile: Tile, builder: ir.IRBuilder, operands: Mapping[str, ir.Value], name: str) -> None:
+        self.tile, self.builder, self.operands, self.name = tile, builder, operands, name
 
     @classmethod
     def at(
-        cls,
-        tile: Tile,
-        builder: ir.IRBuilder,
-        a: ir.Value,
-        b: ir.Value,
-        chosen: ir.Value | None,
-        index: ir.Value,
-        name: str,
+        cls, tile: Tile, builder: ir.IRBuilder, given: Mapping[str, ir.Value], index: ir.Value, name: str
     ) -> "Column":
-        """Return the operands of the column with a number."""
+        """Return the operands of the column with a number, from the operands of the whole product."""
         size = tile.value_dtype.itemsize
         block = entry(builder, [x * tile.terms * tile.rows for x in tile.blocks], index)
-        column = address(builder, b, entry(builder, tile.columns, index), size)
-        rows = None if chosen is None else address(builder, chosen, block, 4)
-        return cls(tile, builder, address(builder, a, block, size), column, rows, name)
-
-    @property
-    def pointers(self) -> list[ir.Value]:
-        """The pointers to the operands, for `with_pointers`."""
-        return [x for x in (self._a, self._b, self._chosen) if x is not None]
+        operands = {"a": address(builder, given["a"], block, size)}
+        operands["b"] = address(builder, given["b"], entry(builder, tile.columns, index), size)
+        if tile.is_sparse:
+            operands["chosen"] = address(builder, given["chosen"], block, 4)
+        if tile.scale_vec:
+            operands["scale_a"] = given["scale_a"]
+            operands["scale_b"] = address(builder, given["scale_b"], index, 4)
+        return cls(tile, builder, operands, name)
 
     def with_pointers(self, builder: ir.IRBuilder, pointers: Sequence[ir.Value]) -> "Column":
         """Return the same operands in another function, which has the pointers as arguments."""
-        a, b, *chosen = pointers
-        return Column(self.tile, builder, a, b, chosen[0] if chosen else None, self.name)
+        return Column(self.tile, builder, dict(zip(self.operands, pointers, strict=True)), self.name)
+
+    def scales(self, block: "int | ir.Value") -> Number:
+        """Return the product of the scales of A and B of a block, for all rows: significands and exponents."""
+        rows, columns = self.tile.rows, len(self.tile.columns)
+        vec = self.tile.scale_vec
+        numbers = []
+        for name, width, count in (("scale_a", rows, rows), ("scale_b", columns, 0)):
+            place = block * width if isinstance(block, int) else self.builder.mul(block, ir.Constant(LONG, width))
+            exponents = address(self.builder, self.operands[name], vec * width, 4)
+            numbers.append(
+                [self._read(x, place, y, count) for x, y in ((self.operands[name], np.float32), (exponents, np.int32))]
+            )
+        (x, p), (y, q) = numbers
+        return Number(x * y, p + q)
 
     def a(self, k: "int | ir.Value") -> Number:
         """Return the elements of A of all rows."""
         place = self._row(k)
-        value = self._read(self._a, place, self.tile.value_dtype, self.tile.rows)
+        value = self._read(self.operands["a"], place, self.tile.value_dtype, self.tile.rows)
         if not self.tile.has_exponents:
             return Number(value)
-        exponents = address(self.builder, self._a, self.tile.size_of_a, 4)
+        exponents = address(self.builder, self.operands["a"], self.tile.size_of_a, 4)
         return Number(value, self._read(exponents, place, np.int32, self.tile.rows))
 
     def b(self, k: "int | ir.Value") -> Number:
         """Return the element of B, or, if A is sparse, the element for each row."""
         dtype = self.tile.value_dtype
-        exponents = address(self.builder, self._b, self.tile.size_of_b, 4)
-        if self._chosen is not None:
-            where = self._read(self._chosen, self._row(k), np.int32, self.tile.rows)
-            found = gathered(self._b, where, dtype)
+        exponents = address(self.builder, self.operands["b"], self.tile.size_of_b, 4)
+        if self.tile.is_sparse:
+            where = self._read(self.operands["chosen"], self._row(k), np.int32, self.tile.rows)
+            found = gathered(self.operands["b"], where, dtype)
             return Number(found, gathered(exponents, where, np.int32) if self.tile.has_exponents else None)
         depth = self.tile.depth
         place = depth[k] if isinstance(k, int) else entry(self.builder, depth, k)
-        value = self._read(self._b, place, dtype)
+        value = self._read(self.operands["b"], place, dtype)
         return Number(value, self._read(exponents, place, np.int32) if self.tile.has_exponents else None)
 
     def _row(self, k: "int | ir.Value") -> "int | ir.Value":

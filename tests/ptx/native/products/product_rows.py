@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from llvmlite import ir
 
-from wmma_emu.generators import draw, generators_of
+from wmma_emu.generators import draw, draw_scales, generators_of
 from wmma_emu.instructions import INSTRUCTIONS, Instruction, arch_of
 from wmma_emu.layouts import pack_metadata
 from wmma_emu.llvm.compile import load, object_code
@@ -23,12 +23,19 @@ _NATIVE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void
 
 
 class Registers(NamedTuple):
-    """The registers of some warps: (registers, warps, 32), and the metadata, (warps, 32), of a sparse A."""
+    """The registers of some warps: (registers, warps, 32); the metadata of a sparse A, and scales, (warps, 32)."""
 
     a: Any
     b: Any
     c: Any
     metadata: Any = None
+    scale_a: Any = None
+    scale_b: Any = None
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What is not a matrix."""
+        return {name: x for name, x in self._asdict().items() if len(name) > 1 and x is not None}
 
 
 def native_products() -> Iterator[tuple[str, WarpProduct]]:
@@ -67,10 +74,15 @@ def drawn(matrix: BoundInstruction, tiles: int, seed: int, selector: int = 0) ->
         operand.pack_bits(_per_matrix(np.concatenate([x[i] for x in drawn]), shape))
         for i, (operand, shape) in enumerate(zip((matrix.a, matrix.b, matrix.c), shapes, strict=True))
     )
-    if not matrix.instruction.is_sparse:
-        return Registers(a, b, c)
-    indices = np.concatenate([x.indices for x in drawn])
-    return Registers(a, b, c, pack_metadata(matrix.instruction, indices, selector))
+    found = Registers(a, b, c)
+    if matrix.instruction.is_sparse:
+        indices = np.concatenate([x.indices for x in drawn])
+        found = found._replace(metadata=pack_metadata(matrix.instruction, indices, selector))
+    if matrix.scale_a is None or matrix.scale_b is None:
+        return found
+    scales = [draw_scales(matrix, generator, seed, tiles, tiles) for generator in generators_of(matrix)]
+    of_a, of_b = (np.concatenate([x[i] for x in scales]) for i in (0, 1))
+    return found._replace(scale_a=matrix.scale_a.pack_bits(of_a), scale_b=matrix.scale_b.pack_bits(of_b))
 
 
 def _per_matrix(tiles: Any, shape: tuple[int, ...]) -> Any:
@@ -84,7 +96,7 @@ def computed(product: WarpProduct, given: Registers, mask: int = FULL) -> tuple[
     layout = product.layouts[3]
     warps = given.a.shape[1]
     d = np.zeros((layout.num_registers, warps, 32), f"u{layout.register_bits // 8}")
-    operands += [d] if given.metadata is None else [d, given.metadata[None]]
+    operands += [d, *(x[None] for x in given.options.values())]
     parts = [np.ascontiguousarray(x.swapaxes(0, 1)).view(np.uint8).reshape(warps, -1) for x in operands]
     ends = np.cumsum([x.shape[1] for x in parts])
     record = np.concatenate([
@@ -110,6 +122,4 @@ def _aligned(warps: int, size: int) -> Any:
 
 def expected(matrix: BoundInstruction, given: Registers, selector: int = 0, engine: str = "numpy") -> Any:
     """Return the registers of D that the NumPy machine computes."""
-    return matrix.execute(
-        given.a, given.b, given.c, metadata=given.metadata, selector=selector, engine=engine
-    )  # fmt: skip
+    return matrix.execute(given.a, given.b, given.c, selector=selector, engine=engine, **given.options)

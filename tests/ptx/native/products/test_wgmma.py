@@ -60,6 +60,8 @@ def launches(name, *, swizzles=(0, 32), trans=(0, 0), negate=(1, 1), scale=1, re
     matrix = bound(row, "sm_90")
     names = generators_of(matrix)
     (a,), (b,), (c,), indices = draw(matrix, names[seed % len(names)], seed, 1, 1, 1)
+    held = row.registers("a") if registers else 0
+    own = matrix.a.pack_bits(a).reshape(-1) if held else np.zeros(128, np.uint32)
     a, b = (x.astype(bool) if row.a == "b1" else x for x in (a, b))
     in_a = matrix.in_shared_memory("a", a, swizzle=swizzles[0], transpose=bool(trans[0]))
     in_b = matrix.in_shared_memory("b", b, swizzle=swizzles[1], transpose=bool(trans[1]))
@@ -67,8 +69,6 @@ def launches(name, *, swizzles=(0, 32), trans=(0, 0), negate=(1, 1), scale=1, re
     image[: in_a.memory.size], image[B_AT : B_AT + in_b.memory.size] = in_a.memory, in_b.memory
     words = ["%r30", "0"] * row.is_sparse + ["%p2"] + [str(x) for x in negate] * row.format("a").is_float
     words += [str(x) for x in trans[registers:]] * (row.format("a").bits == 16)
-    held = row.registers("a") if registers else 0
-    own = matrix.a.pack_bits(a).reshape(-1) if held else np.zeros(128, np.uint32)
     metadata = pack_metadata(row, indices[0], 0).reshape(-1) if row.is_sparse else np.zeros(128, np.uint32)
     module = we.ptx.Module(kernel(row, ", ".join(words), held, **changes), arch="sm_90")
     found = []

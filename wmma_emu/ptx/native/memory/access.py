@@ -186,7 +186,7 @@ def shared_lane(
         with then:
             check_shadow(body, context, pointer(state, Field.SHARED_SHADOW).at(offset), size, kind)
             if kind != "read":
-                follow_write(body, context, own, offset, size)
+                follow_write(body, context, own, offset, size, kind)
             writes, reads = shared_records(state, offset, granule)
             count = max(size // granule, 1)
             check(body, context, writes, reads, stamps_of(body, own, WORD, count), kind, atomics)

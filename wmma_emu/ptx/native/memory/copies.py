@@ -11,6 +11,7 @@ from wmma_emu.ptx.native.context import Flag
 from wmma_emu.ptx.native.memory.access import access, global_lane, range_of, record_lane, slot_of
 from wmma_emu.ptx.native.memory.body import BIT, BYTE, Bits, Body, internal, native
 from wmma_emu.ptx.native.memory.operands import NOWHERE, address_of, addresses, read, word
+from wmma_emu.ptx.native.memory.products_in_flight import follow_arrival
 from wmma_emu.ptx.native.memory.stamps import field, flag_if, own_stamp, pointer, raise_flag, state_of, warp_state
 from wmma_emu.ptx.native.memory.state import (
     COPY_BYTES,
@@ -238,6 +239,7 @@ def arrive(body: Body, context: Bits, warp: Bits, entry: Bits, mask: Bits, *, gr
     state = state_of(context)
     own = own_stamp(body, state, warp)
     size = entry.at(Copy.SIZE).load(WORD, 4)
+    follow_arrival(body, context, warp)
     with body.lanes(mask) as lane:
         address = entry.at(Copy.TARGETS).at(lane << 2).load(WORD, 4).cast(64)
         body.fill(pointer(state, Field.SHARED_SHADOW).at(address), Shadow.WRITTEN, size.cast(64))

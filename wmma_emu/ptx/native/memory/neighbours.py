@@ -66,7 +66,7 @@ def _in_shared(
             check_shadow(body, context, shadow.at(i << 5), 32, kind)
         own = own_stamp(body, state, warp)
         if kind != "read":
-            follow_write(body, context, own, first, total)
+            follow_write(body, context, own, first, total, kind)
         step = LANES >> _shift(size, granule)  # the lanes that access 32 granules
         with body.repeat(LANES // step) as i:
             writes, reads = shared_records(state, first + i * (granule * LINE), granule)

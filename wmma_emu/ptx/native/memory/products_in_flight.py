@@ -5,8 +5,9 @@ Each warp has a few entries in its head. A write by any thread to a range in fli
 product that was waited for stays until the next barrier, because other warps do not know of the wait before. Ranges
 contain more bytes than a product reads: a flag may be too much, but none is missing.
 
-The asynchronous proxy reads what the generic proxy wrote only after a `fence.proxy.async`. A warp that has written
-shared memory since its last fence is therefore unfenced, and a product raises a flag if any warp of the block is.
+The asynchronous proxy reads what the generic proxy wrote only after a `fence.proxy.async`, of the warp that wrote it, or
+of the warp with the product after it knows of the write. A product raises a flag if any warp of the block has written
+shared memory without such a fence.
 """
 
 from enum import IntEnum
@@ -31,7 +32,9 @@ class InFlight(IntEnum):
     COUNT = _FIRST + 4
     """The number of entries."""
     UNFENCED = _FIRST + 8
-    """1 if the warp has written shared memory since its last fence."""
+    """The time of the warp's last write to shared memory if it has not executed a fence since; 0 otherwise."""
+    FENCED = _FIRST + 12
+    """The time of the warp's last fence."""
     ENTRIES = _FIRST + 16
     """The entries: the words of `Entry`."""
 
@@ -44,7 +47,7 @@ class Entry(IntEnum):
     GROUP = 2
     """The number of groups that had been committed before; `DONE` after the wait."""
     TIME = 3
-    """The number of barriers at the wait, as in a stamp."""
+    """The time of the wait."""
 
 
 _ENTRY_BYTES = 16
@@ -60,7 +63,8 @@ def prepare(layout: WarpLayout) -> None:
 
 
 def _now(context: Bits) -> Bits:
-    return field(state_of(context), Field.BARRIERS).cast(32)
+    """Return the time: the number of barriers that all threads of the block have passed, from 1."""
+    return context.at(8 * Word.EPOCH).load(LONG, 8).cast(32)
 
 
 def _warp(context: Bits, number: Bits) -> Bits:
@@ -68,18 +72,29 @@ def _warp(context: Bits, number: Bits) -> Bits:
     return first.at(number * context.at(8 * Word.WARP_BYTES).load(LONG, 8))
 
 
-def follow_write(body: Body, context: Bits, own: Bits, offset: Bits, size: int) -> None:
-    """Note and check a write to shared memory, if the kernel has products of warpgroups."""
-    with body.when(field(state_of(context), Field.HAS_PRODUCTS).differs(0), likely=False):
-        note_write(body, context, own, offset, body.constant(LONG, size))
+def _has_products(context: Bits) -> Bits:
+    return field(state_of(context), Field.HAS_PRODUCTS).differs(0)
+
+
+def follow_write(body: Body, context: Bits, own: Bits, offset: Bits, size: int, kind: str) -> None:
+    """Check a write to shared memory, and note it unless it is a copy, which writes when it arrives."""
+    with body.when(_has_products(context), likely=False):
+        note_write(body, context, own, offset, body.constant(LONG, size), arrives=int(kind != "copy"))
+
+
+def follow_arrival(body: Body, context: Bits, warp: Bits) -> None:
+    """Note that a copy of a warp to shared memory arrives."""
+    with body.when(_has_products(context), likely=False):
+        warp.at(InFlight.UNFENCED).store(_now(context), 4)
 
 
 @internal(ir.VoidType(), POINTER, LONG, LONG, LONG, cold=True)
-def note_write(body: Body, context: Bits, own: Bits, offset: Bits, size: Bits) -> None:
+def note_write(body: Body, context: Bits, own: Bits, offset: Bits, size: Bits, *, arrives: int) -> None:
     """Note a write of a warp, given by its stamp, and raise a flag if a product may still read the bytes."""
-    writer = own.cast(32) >> Stamp.WARP & 31
-    _warp(context, writer.cast(64)).at(InFlight.UNFENCED).store(body.constant(WORD, 1), 4)
-    low, high, now = offset.cast(32), (offset + size).cast(32), _now(context)
+    writer, now = own.cast(32) >> Stamp.WARP & 31, _now(context)
+    if arrives:
+        _warp(context, writer.cast(64)).at(InFlight.UNFENCED).store(now, 4)
+    low, high = offset.cast(32), (offset + size).cast(32)
     with body.repeat(context.at(8 * Word.WARPS).load(LONG, 8)) as number:
         warp = _warp(context, number)
         with body.repeat(warp.at(InFlight.COUNT).load(WORD, 4).cast(64)) as i:
@@ -94,9 +109,11 @@ def note_write(body: Body, context: Bits, own: Bits, offset: Bits, size: Bits) -
 @internal(ir.VoidType(), POINTER, POINTER, LONG, LONG, cold=True)
 def begin_product(body: Body, context: Bits, warp: Bits, low: Bits, high: Bits) -> None:
     """Note that a product of a warp reads a range of shared memory, after the check of fences."""
+    now = _now(context)
+    fenced = warp.at(InFlight.FENCED).load(WORD, 4).equals(now)  # it knows the writes before the last barrier
     with body.repeat(context.at(8 * Word.WARPS).load(LONG, 8)) as number:
         unfenced = _warp(context, number).at(InFlight.UNFENCED).load(WORD, 4)
-        flag_if(body, unfenced.differs(0), context, Flag.COPY)
+        flag_if(body, unfenced.differs(0) & ~(fenced & unfenced.differs(now)), context, Flag.COPY)
     start, end = low.cast(32), high.cast(32)
     _forget(body, context, warp, start, end)
     place = warp.at(InFlight.COUNT)
@@ -154,6 +171,7 @@ def wait_for_products(body: Body, context: Bits, warp: Bits, left: Bits) -> None
             entry.at(4 * Entry.TIME).store(now, 4)
 
 
-def fence_writes(body: Body, warp: Bits) -> None:
+def fence_writes(body: Body, context: Bits, warp: Bits) -> None:
     """Note that all lanes of a warp have executed a fence between the proxies."""
     warp.at(InFlight.UNFENCED).store(body.constant(WORD, 0), 4)
+    warp.at(InFlight.FENCED).store(_now(context), 4)

@@ -12,7 +12,9 @@ from wmma_emu.arithmetic.native.product import define_product, reason_against
 from wmma_emu.arithmetic.native.tile import Tile
 from wmma_emu.instructions import Operand
 from wmma_emu.layouts import LaneMap
+from wmma_emu.layouts.block_scales import SCALED, Scaled, scale_map
 from wmma_emu.layouts.spec import LANES
+from wmma_emu.llvm.values import Symbol
 from wmma_emu.ptx.native.context import Flag
 from wmma_emu.ptx.native.products.fragments import (
     Fragment,
@@ -33,28 +35,40 @@ from wmma_emu.ptx.native.products.registers import (
 )
 from wmma_emu.ptx.native.rows import FUNCTION, NotNativeError, Row
 from wmma_emu.ptx.native.warp_layout import WarpLayout
-from wmma_emu.ptx.program.program import PtxInstruction
+from wmma_emu.ptx.program.program import Immediate, PtxInstruction
 from wmma_emu.ptx.steps.collectives import operands_of
 from wmma_emu.ptx.steps.lane_operations import CompileContext
 from wmma_emu.ptx.steps.loads import elements_of
 from wmma_emu.ptx.steps.matrix_operands import BoundProduct, Metadata, bind, immediate_of, sources_of, targets_of
+from wmma_emu.ptx.steps.matrix_scales import OPERANDS_OF_SCALES, BlockScales, OperandScales
 from wmma_emu.warp import BoundInstruction
 from wmma_emu.warp.quad_pairs import per_quad_pair
+
+_ScaleSelectors = tuple[tuple[int, int], ...]
 
 _LETTERS: tuple[Operand, ...] = ("a", "b", "c", "d")
 
 
 class WarpProduct(NamedTuple):
-    """A product of the registers of a warp: its layouts, the places of its elements, and the selector of metadata."""
+    """A product of the registers of a warp: its layouts, the places of its elements, and its selectors.
+
+    ``scale_selectors`` are the byte-id and the thread-id of the scales of A and of B.
+    """
 
     matrix: BoundInstruction
     selector: int
+    scale_selectors: _ScaleSelectors
     layouts: tuple[LaneMap, ...]
     fragments: tuple[Fragment, ...]
     tile: Tile
 
     @classmethod
-    def of(cls, matrix: BoundInstruction, selector: int = 0) -> "WarpProduct":
+    def of(
+        cls,
+        matrix: BoundInstruction,
+        selector: int = 0,
+        scale_selectors: tuple[tuple[int, int], ...] = ((0, 0), (0, 0)),
+    ) -> "WarpProduct":
         """Derive the places from the layouts of an instruction on a chip."""
         reason = reason_against(matrix.product)
         if reason:
@@ -69,29 +83,27 @@ class WarpProduct(NamedTuple):
         )
         if matrix.product.a.bits == 1:
             fragments = (fragments[0].words(2), fragments[1].words(1), *fragments[2:])
-        return cls(matrix, selector, layouts, fragments, _tile(matrix, layouts, fragments))
+        return cls(matrix, selector, scale_selectors, layouts, fragments, _tile(matrix, layouts, fragments))
 
     @property
     def name(self) -> str:
         """The name of the code, which differs from the name of all other code."""
         product = self.matrix.product
-        known = [
-            product.model.parameters,
-            product.k,
-            product.satfinite,
-            product.rounding,
-            product.bit_operation,
-            self.selector,
-        ]
-        known += [self.selector, *(x.name for x in (product.a, product.b, product.c, product.d))]
+        formats = [x.name for x in (product.a, product.b, product.c, product.d)]
+        known = (
+            product.model.parameters, product.k, product.satfinite, product.rounding, product.bit_operation, formats,
+            str(product.scale), product.scale_vec, self.selector, self.scale_selectors,
+        )  # fmt: skip
         arrays = [x.tobytes() for fragment in self.fragments for x in fragment[:3]]
         arrays += [layout.coords.tobytes() for layout in self.layouts]
         digest = sha256(repr(known).encode() + b"".join(arrays)).hexdigest()
         return f"{self.matrix.mnemonic} {self.selector} {digest[:16]}"
 
     def counts(self) -> list[int]:
-        """Return the number of registers of each operand, and of the metadata."""
-        return [*(x.num_registers for x in self.layouts), int(self.matrix.instruction.is_sparse)]
+        """Return the number of registers of each operand, of the metadata, and of the scales of A and B."""
+        entry = self.matrix.instruction
+        scales = int(entry.is_block_scaled)
+        return [*(x.num_registers for x in self.layouts), int(entry.is_sparse), scales, scales]
 
     def define(self, module: ir.Module) -> ir.Function:
         """Add the function of the row to a module: A, B and C to memory, the product, D to the registers."""
@@ -100,28 +112,43 @@ class WarpProduct(NamedTuple):
         function = ir.Function(module, FUNCTION, self.name)
         builder = ir.IRBuilder(function.append_basic_block("entry"))
         context, warp, record, mask = function.args
-        sizes = [tile.bytes_of(tile.size_of_a), tile.bytes_of(tile.size_of_b)]
-        sizes += [len(tile.columns) * tile.rows * tile.word_dtype.itemsize]
-        sizes += [4 * tile.terms * tile.rows] * tile.is_sparse
-        memory = [memory_of(builder, size) for size in sizes]
+        rows, columns, scale_bytes = tile.rows, len(tile.columns), 8 * tile.scale_vec
+        sizes = {
+            "a": tile.bytes_of(tile.size_of_a), "b": tile.bytes_of(tile.size_of_b), "chosen": 4 * tile.terms * rows,
+            "scale_a": scale_bytes * rows, "scale_b": scale_bytes * columns,
+        }  # fmt: skip
+        memory = {name: memory_of(builder, sizes[name]) for name in tile.operands}
+        sums = memory_of(builder, columns * rows * tile.word_dtype.itemsize)
         whole_warp(builder, context, mask)
         registers = Registers(builder, warp, record)
         counts = self.counts()
         first = np.cumsum([0, *counts]).tolist()
         a, b, c = (registers.read(first[i], counts[i], bits[i]) for i in range(3))
-        write_a(tile, self.fragments[0], a, memory[0])
-        write_b(tile, self.fragments[1], self.layouts[1].register_bits // _slot_bits(self.layouts[1]), b, memory[1])
-        write_c(tile, self.fragments[2], c, memory[2])
+        write_a(tile, self.fragments[0], a, memory["a"])
+        write_b(tile, self.fragments[1], self.layouts[1].register_bits // _slot_bits(self.layouts[1]), b, memory["b"])
+        write_c(tile, self.fragments[2], c, sums)
         if tile.is_sparse:
             [words] = registers.read(first[4], 1, 32)
-            illegal = write_chosen(tile, self.matrix.instruction, self.selector, words, memory[3])
+            illegal = write_chosen(tile, self.matrix.instruction, self.selector, words, memory["chosen"])
             with builder.if_then(illegal):
                 raise_flag(builder, context, Flag.UNSUPPORTED)
                 builder.ret_void()
-        builder.call(product, memory)
-        registers.write(first[3], read_d(tile, self.layouts[3], builder, memory[2]))
+        if tile.scale_vec:
+            for i, name in enumerate(SCALED):
+                [words] = registers.read(first[5 + i], 1, 32)
+                self._write_scales(words, name, memory[f"scale_{name}"])
+        builder.call(product, [sums, *memory.values()])
+        registers.write(first[3], read_d(tile, self.layouts[3], builder, sums))
         builder.ret_void()
         return function
+
+    def _write_scales(self, words: Symbol, operand: Scaled, pointer: ir.Value) -> None:
+        """Write the scales of A or of B, whose places the selectors choose."""
+        found = scale_map(self.matrix.instruction, operand, *self.scale_selectors[SCALED.index(operand)])
+        lanes, bytes_ = (x if operand == "b" else x.T for x in (found.lane, found.byte))
+        for block, (lane, byte) in enumerate(zip(lanes, bytes_, strict=True)):
+            pattern = words.picked(lane) >> (8 * byte).astype(np.uint32) & np.uint32(255)
+            self.tile.write_scales(pattern, pointer, block)
 
 
 def _slot_bits(layout: LaneMap) -> int:
@@ -151,9 +178,7 @@ def multiply_row(instruction: PtxInstruction, layout: WarpLayout, context: Compi
     """Make the row of mma, mma.sp or wmma.mma, with the checks of the NumPy machine's step."""
     bound: BoundProduct = bind(instruction.opcode, context)
     entry = bound.entry
-    if entry.is_block_scaled:
-        raise NotNativeError(f"{instruction.opcode}: products with block scales have no native code")
-    given = operands_of(instruction, 4 + 2 * entry.is_sparse)
+    given = operands_of(instruction, 4 + 2 * entry.is_sparse + OPERANDS_OF_SCALES * entry.is_block_scaled)
     targets = targets_of(instruction, given[0], entry.registers("d"))
     selector, metadata = 0, []
     if entry.is_sparse:
@@ -161,10 +186,23 @@ def multiply_row(instruction: PtxInstruction, layout: WarpLayout, context: Compi
         one = elements_of(given[4])
         register = Metadata.of(entry, one[0] if len(one) == 1 else given[4], selector).register
         metadata = offsets_of_sources(layout, [register], 32)
-    warp_product = WarpProduct.of(bound.matrix, selector)
+    scale_selectors: _ScaleSelectors = ((0, 0), (0, 0))
+    scales: list[int] = []
+    if entry.is_block_scaled:
+        sides = BlockScales.of(instruction, entry, given[-OPERANDS_OF_SCALES:]).sides
+        scale_selectors = tuple(_selectors(instruction, side) for side in sides)
+        scales = [x for side in sides for x in offsets_of_sources(layout, side.data, 32)]
+    warp_product = WarpProduct.of(bound.matrix, selector, scale_selectors)
     record: list[int] = []
     for name, x, fragment in zip(_LETTERS[:3], given[1:4], warp_product.layouts, strict=False):
         sources = sources_of(instruction, x, entry.registers(name))
         record += offsets_of_sources(layout, sources, fragment.register_bits)
     record += offsets_of_targets(layout, targets, warp_product.layouts[3].register_bits)
-    return Row(warp_product.name, warp_product.define, (*record, *metadata))
+    return Row(warp_product.name, warp_product.define, (*record, *metadata, *scales))
+
+
+def _selectors(instruction: PtxInstruction, side: OperandScales) -> tuple[int, int]:
+    byte, thread = side.byte_id, side.thread_id
+    if not isinstance(byte, Immediate) or not isinstance(thread, Immediate):
+        raise NotNativeError(f"{instruction.opcode} with selectors of scales in registers has no native code")
+    return byte.value, thread.value

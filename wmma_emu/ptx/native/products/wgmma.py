@@ -114,7 +114,7 @@ def proxy_fence_row(instruction: PtxInstruction, layout: WarpLayout, context: Co
 
 def _fence_proxies(body: Body, context: Bits, warp: Bits, record: Bits, mask: Bits) -> None:
     with body.when(mask.equals((1 << LANES) - 1)):
-        fence_writes(body, warp)
+        fence_writes(body, context, warp)
 
 
 def _multiply(instruction: PtxInstruction, layout: WarpLayout, context: CompileContext) -> Row:
@@ -300,7 +300,7 @@ class WarpgroupProduct:
             here = builder.add(builder.mul(block, ir.Constant(LONG, count)), ir.Constant(LONG, first))
             words = [_masked(x, adds) for x in registers.read(here, count, 32)]
             write_c(tile, fragment, words, address(builder, memory[2].value, block, size))
-        builder.call(product, [x.value for x in memory[: 4 if tile.is_sparse else 3]])
+        builder.call(product, [x.value for x in (memory[2], *memory[:2], *memory[3:][: tile.is_sparse])])
         part = _part_of_layout(layout)
         with loop(builder, layout.cols // _BLOCK) as block:
             here = builder.add(builder.mul(block, ir.Constant(LONG, count)), ir.Constant(LONG, first))
