@@ -8,7 +8,6 @@ from wmma_emu.ptx.machine.barriers import decode_barrier
 from wmma_emu.ptx.machine.compile import CompiledProgram
 from wmma_emu.ptx.machine.control import CONTROL
 from wmma_emu.ptx.machine.warp_sync import is_bar_warp, required_lanes
-from wmma_emu.ptx.native.context_code import EVERYONE
 from wmma_emu.ptx.native.control_words import BlockField, Kind, Sync
 from wmma_emu.ptx.native.rows import NotNativeError
 from wmma_emu.ptx.native.warp_layout import WarpLayout
@@ -16,6 +15,9 @@ from wmma_emu.ptx.program.flow import targets_of
 from wmma_emu.ptx.program.program import KernelProgram, Predicate, PtxInstruction, Register
 
 Words = dict[BlockField, int]
+
+EVERYONE = 0xFFFF_FFFF
+"""The mask of all lanes."""
 
 
 class Places(NamedTuple):

@@ -19,10 +19,10 @@ from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.machine.limits import Counts, Deadline, Limits
 from wmma_emu.ptx.machine.run import blocks_at_once
 from wmma_emu.ptx.memory.heap import GlobalMemory
-from wmma_emu.ptx.native.blocks_code import DONE
+from wmma_emu.ptx.native.blocks import DONE
 from wmma_emu.ptx.native.context import Flag, Word
 from wmma_emu.ptx.native.control_words import BarrierField, MachineWord
-from wmma_emu.ptx.native.leave_code import BARRIERS
+from wmma_emu.ptx.native.leave import BARRIERS
 from wmma_emu.ptx.native.memory.memory_of_launch import NativeMemory, races_between_workers
 from wmma_emu.ptx.native.rows import NotNativeError
 from wmma_emu.ptx.native.table import KernelTable

@@ -14,7 +14,7 @@ from wmma_emu.ptx.machine.compile import CompiledProgram
 from wmma_emu.ptx.machine.warp_sync import is_bar_warp, required_lanes
 from wmma_emu.ptx.native import memory, operations, products
 from wmma_emu.ptx.native.assignment import Unproven, is_value, unproven_registers
-from wmma_emu.ptx.native.blocks_code import RUN_BLOCKS, define_driver
+from wmma_emu.ptx.native.blocks import RUN_BLOCKS, define_driver
 from wmma_emu.ptx.native.control import (
     Words,
     end_words,
