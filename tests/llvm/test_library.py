@@ -64,15 +64,15 @@ def values(found):
 
 
 def test_functions_are_compiled_once(folder, sources, compiled):
-    assert values(library.Library(sources)) == [0, 1, 2]
+    assert values(library.NativeLibrary(sources)) == [0, 1, 2]
     assert compiled == ["f 0", "f 1", "f 2"]
-    assert values(library.Library(sources)) == [0, 1, 2]  # as in a new process
+    assert values(library.NativeLibrary(sources)) == [0, 1, 2]  # as in a new process
     assert compiled == ["f 0", "f 1", "f 2"]
     assert not list(folder.rglob("*.part"))
 
 
 def test_a_function_that_is_new_is_compiled_alone(folder, sources, compiled):
-    first = library.Library(sources)
+    first = library.NativeLibrary(sources)
     first.addresses(wanted(2))
     first.addresses(wanted(3))
     assert compiled == ["f 0", "f 1", "f 2"]
@@ -80,14 +80,14 @@ def test_a_function_that_is_new_is_compiled_alone(folder, sources, compiled):
 
 @pytest.mark.parametrize("change", ["source", "version", "processor"])
 def test_a_change_of_what_functions_follow_from_compiles_them_again(change, folder, sources, compiled, monkeypatch):
-    values(library.Library(sources))
+    values(library.NativeLibrary(sources))
     if change == "source":
         (sources[0] / "one.py").write_text("2")
     elif change == "version":
         monkeypatch.setattr(cache, "__version__", "0")
     else:
         monkeypatch.setattr(cache, "processor", lambda: "another")
-    assert values(library.Library(sources)) == [0, 1, 2]
+    assert values(library.NativeLibrary(sources)) == [0, 1, 2]
     assert len(compiled) == 6
 
 
@@ -102,18 +102,18 @@ def test_a_change_of_what_functions_follow_from_compiles_them_again(change, fold
     ],
 )
 def test_a_damaged_batch_is_compiled_again(damage, folder, sources, compiled):
-    values(library.Library(sources))
+    values(library.NativeLibrary(sources))
     for path in folder.rglob("*.batch"):
         path.write_bytes(damage(path.read_bytes()))
-    assert values(library.Library(sources)) == [0, 1, 2]
+    assert values(library.NativeLibrary(sources)) == [0, 1, 2]
     assert len(compiled) == 6
-    assert values(library.Library(sources)) == [0, 1, 2]
+    assert values(library.NativeLibrary(sources)) == [0, 1, 2]
     assert len(compiled) == 6
 
 
 def test_a_batch_that_another_process_removes_is_compiled_again(folder, sources, compiled):
-    values(library.Library(sources))
-    second = library.Library(sources)
+    values(library.NativeLibrary(sources))
+    second = library.NativeLibrary(sources)
     second.addresses({})
     found = cache.ObjectCache(sources)
     assert list(found.find(["f 0"]))
@@ -131,22 +131,22 @@ def test_without_a_cache_functions_are_compiled_in_each_process(reason, folder, 
         folder.write_text("")
     else:
         monkeypatch.setattr(cache.os, "replace", lambda *paths: (_ for _ in ()).throw(OSError(28, "No space left")))
-    assert values(library.Library(sources)) == [0, 1, 2]
+    assert values(library.NativeLibrary(sources)) == [0, 1, 2]
     assert not list(tmp_path.rglob("*.batch")) and not list(tmp_path.rglob("*.part"))
 
 
 def test_the_least_recently_used_batches_are_removed(folder, sources, monkeypatch):
-    values(library.Library(sources))
+    values(library.NativeLibrary(sources))
     old = [*folder.rglob("*.batch")]
     for path in old:
         os.utime(path, (0, 0))
     monkeypatch.setattr(cache, "_LARGEST", max(x.stat().st_size for x in old))
-    library.Library(sources).addresses({"g": partial(define, name="g", value=1)})
+    library.NativeLibrary(sources).addresses({"g": partial(define, name="g", value=1)})
     assert len([*folder.rglob("*.batch")]) == 1
 
 
 def test_threads_get_the_same_functions(folder, sources, compiled):
-    shared, results = library.Library(sources), []
+    shared, results = library.NativeLibrary(sources), []
     threads = [threading.Thread(target=lambda: results.append(values(shared))) for _ in range(4)]
     for thread in threads:
         thread.start()

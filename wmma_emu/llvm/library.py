@@ -21,7 +21,7 @@ _BATCH = 8
 _MOST_PROCESSES = 15
 
 
-class Library:
+class NativeLibrary:
     """Native functions by name; equal names mean equal code. Threads may use it at the same time.
 
     ``sources`` are the folders with the Python files that define the functions.

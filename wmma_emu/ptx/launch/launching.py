@@ -122,7 +122,7 @@ class Launch(Runner):
         """Run in all requested orders, and copy back the results of the first."""
         module, values = self.kernel.module, given.values
         courses = chosen.courses
-        if not asynchronous_lines(self.kernel.program):
+        if len(courses) > 1 and not asynchronous_lines(self.kernel.program):
             courses = [courses[0], *(x for x in courses[1:] if not x.asynchrony.is_late)]
         unchanged = copy.deepcopy(module.variables) if len(courses) > 1 else module.variables
         require_lines(chosen.silence, module.program.kernels.values(), module.name)

@@ -5,7 +5,7 @@ from llvmlite import ir
 
 from wmma_emu.llvm.code import BIT, LONG, WORD, Code, Value
 from wmma_emu.ptx.native.context import Flag, Word
-from wmma_emu.ptx.native.control_words import Field
+from wmma_emu.ptx.native.control_words import BlockField
 from wmma_emu.ptx.native.warp_layout import PLACES
 
 LANES_OF_WORDS = ir.VectorType(WORD, 32)
@@ -38,12 +38,12 @@ def raise_flag(code: Code, context: Value, flag: Flag) -> None:
     set_context_word(code, context, Word.FLAGS, code.build.or_(flags, code.value(int(flag), LONG)))
 
 
-def field(code: Code, block: Value, name: Field) -> Value:
+def field(code: Code, block: Value, name: BlockField) -> Value:
     """Load a word of a basic block."""
     return code.load(block, 8 * name, LONG)
 
 
-def short_field(code: Code, block: Value, name: Field) -> Value:
+def short_field(code: Code, block: Value, name: BlockField) -> Value:
     """Load a word of a basic block as 32 bits."""
     return code.load(block, 8 * name, WORD)
 

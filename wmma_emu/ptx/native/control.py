@@ -9,13 +9,13 @@ from wmma_emu.ptx.machine.compile import CompiledProgram
 from wmma_emu.ptx.machine.control import CONTROL
 from wmma_emu.ptx.machine.warp_sync import is_bar_warp, required_lanes
 from wmma_emu.ptx.native.context_code import EVERYONE
-from wmma_emu.ptx.native.control_words import Field, Kind, Sync
+from wmma_emu.ptx.native.control_words import BlockField, Kind, Sync
 from wmma_emu.ptx.native.rows import NotNativeError
 from wmma_emu.ptx.native.warp_layout import WarpLayout
 from wmma_emu.ptx.program.flow import targets_of
 from wmma_emu.ptx.program.program import KernelProgram, Predicate, PtxInstruction, Register
 
-Words = dict[Field, int]
+Words = dict[BlockField, int]
 
 
 class Places(NamedTuple):
@@ -74,12 +74,12 @@ def sync_words(instruction: PtxInstruction, layout: WarpLayout) -> Words:
     words: Words = {}
     if members is None:
         return words
-    words[Field.SYNC_GUARD], words[Field.SYNC_COMPLEMENT] = guard_of(instruction.guard, layout)
+    words[BlockField.SYNC_GUARD], words[BlockField.SYNC_COMPLEMENT] = guard_of(instruction.guard, layout)
     if members in ("all", "live"):
-        words[Field.SYNC] = Sync.ALL if members == "all" else Sync.LIVE
+        words[BlockField.SYNC] = Sync.ALL if members == "all" else Sync.LIVE
     else:
-        words[Field.SYNC] = Sync.BARRIER if is_bar_warp(instruction) else Sync.NAMED
-        words[Field.MEMBERS] = layout.source(members, "u32")
+        words[BlockField.SYNC] = Sync.BARRIER if is_bar_warp(instruction) else Sync.NAMED
+        words[BlockField.MEMBERS] = layout.source(members, "u32")
     return words
 
 
@@ -96,9 +96,9 @@ def end_words(
     end = _Ends(pc, instruction, compiled.program, places, layout, slots)
     words = _ENDS[instruction.mnemonic](end)
     guard = None if required_lanes(instruction) is not None else instruction.guard
-    if Field.GUARD not in words:
-        words[Field.GUARD], words[Field.COMPLEMENT] = guard_of(guard, layout)
-    words.setdefault(Field.NEXT, places.of.get(pc + 1, 0))
+    if BlockField.GUARD not in words:
+        words[BlockField.GUARD], words[BlockField.COMPLEMENT] = guard_of(guard, layout)
+    words.setdefault(BlockField.NEXT, places.of.get(pc + 1, 0))
     return words
 
 
@@ -110,13 +110,13 @@ def landing_words(pc: int, places: Places, layout: WarpLayout) -> Words:
 def exit_words(layout: WarpLayout) -> Words:
     """Return the words of a basic block at which threads exit."""
     guard, complement = guard_of(None, layout)
-    return {Field.KIND: Kind.EXIT, Field.GUARD: guard, Field.COMPLEMENT: complement, Field.IS_EXIT: 1}
+    return {BlockField.KIND: Kind.EXIT, BlockField.GUARD: guard, BlockField.COMPLEMENT: complement, BlockField.IS_EXIT: 1}
 
 
 def _to(place: int, layout: WarpLayout) -> Words:
     guard, complement = guard_of(None, layout)
     return {
-        Field.KIND: Kind.JUMP, Field.GUARD: guard, Field.COMPLEMENT: complement, Field.TARGET: place, Field.NEXT: place,
+        BlockField.KIND: Kind.JUMP, BlockField.GUARD: guard, BlockField.COMPLEMENT: complement, BlockField.TARGET: place, BlockField.NEXT: place,
     }  # fmt: skip
 
 
@@ -134,7 +134,7 @@ class _Ends(NamedTuple):
 def _branch(end: _Ends) -> Words:
     (target,) = targets_of(end.instruction)
     kind = Kind.JUMP if end.instruction.guard is None else Kind.BRANCH
-    return {Field.KIND: kind, Field.TARGET: end.places.of[target]}
+    return {BlockField.KIND: kind, BlockField.TARGET: end.places.of[target]}
 
 
 def _function_of(end: _Ends) -> int:
@@ -143,26 +143,26 @@ def _function_of(end: _Ends) -> int:
 
 
 def _exit(end: _Ends) -> Words:
-    words: Words = {Field.KIND: Kind.EXIT}
+    words: Words = {BlockField.KIND: Kind.EXIT}
     if end.instruction.guard is None:
-        words[Field.IS_EXIT] = 1
+        words[BlockField.IS_EXIT] = 1
     return words
 
 
 def _return(end: _Ends) -> Words:
     function = _function_of(end)
-    return _exit(end) if function == 0 else {Field.KIND: Kind.RETURN, Field.SLOT: end.slots[function]}
+    return _exit(end) if function == 0 else {BlockField.KIND: Kind.RETURN, BlockField.SLOT: end.slots[function]}
 
 
 def _call(end: _Ends) -> Words:
     callee = end.instruction.callee
     if end.instruction.callee_name == "__assertfail":
-        return {Field.KIND: Kind.TRAP}
+        return {BlockField.KIND: Kind.TRAP}
     if callee is None:
         raise NotNativeError(f"call of {end.instruction.callee_name or 'a function through its address'}")
     return {
-        Field.KIND: Kind.CALL, Field.TARGET: end.places.of[callee], Field.SLOT: end.slots[callee],
-        Field.SOURCE: end.places.after(end.pc),
+        BlockField.KIND: Kind.CALL, BlockField.TARGET: end.places.of[callee], BlockField.SLOT: end.slots[callee],
+        BlockField.SOURCE: end.places.after(end.pc),
     }  # fmt: skip
 
 
@@ -172,24 +172,24 @@ def _barrier(end: _Ends) -> Words:
         raise NotNativeError(instruction.opcode)
     barrier = decode_barrier(instruction)
     words = {
-        Field.KIND: Kind.BARRIER, Field.SLOT: layout.source(barrier.number, "u32"), Field.WAITS: int(barrier.waits),
+        BlockField.KIND: Kind.BARRIER, BlockField.SLOT: layout.source(barrier.number, "u32"), BlockField.WAITS: int(barrier.waits),
     }  # fmt: skip
-    words[Field.SOURCE], words[Field.VOTES_COMPLEMENT] = layout.constant(0, 1), 0
+    words[BlockField.SOURCE], words[BlockField.VOTES_COMPLEMENT] = layout.constant(0, 1), 0
     if barrier.threads is not None:
-        words[Field.THREADS] = layout.source(barrier.threads, "u32")
+        words[BlockField.THREADS] = layout.source(barrier.threads, "u32")
     if barrier.reduction:
         if instruction.guard is not None or barrier.threads is not None:
             raise NotNativeError(f"{instruction.opcode} with a guard or a number of threads")
         source = barrier.source
-        words[Field.SOURCE] = layout.source(source, "pred")
-        words[Field.VOTES_COMPLEMENT] = EVERYONE if isinstance(source, Predicate) and source.negated else 0
+        words[BlockField.SOURCE] = layout.source(source, "pred")
+        words[BlockField.VOTES_COMPLEMENT] = EVERYONE if isinstance(source, Predicate) and source.negated else 0
     if barrier.waits:
-        words[Field.NEXT] = end.places.after(end.pc)
+        words[BlockField.NEXT] = end.places.after(end.pc)
     return words
 
 
 def _trap(end: _Ends) -> Words:
-    return {Field.KIND: Kind.TRAP}
+    return {BlockField.KIND: Kind.TRAP}
 
 
 def _indexed(end: _Ends) -> Words:
@@ -197,8 +197,8 @@ def _indexed(end: _Ends) -> Words:
     if not isinstance(index, Register):
         raise NotNativeError(f"{end.instruction.opcode} without a register")
     return {
-        Field.KIND: Kind.INDEXED, Field.SLOT: end.layout.source(index, "u32"),
-        Field.SOURCE: len(end.instruction.targets),
+        BlockField.KIND: Kind.INDEXED, BlockField.SLOT: end.layout.source(index, "u32"),
+        BlockField.SOURCE: len(end.instruction.targets),
     }  # fmt: skip
 
 

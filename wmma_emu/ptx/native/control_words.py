@@ -36,7 +36,7 @@ class Sync(IntEnum):
     """As `NAMED`; the lanes in each membermask have to have equal membermasks."""
 
 
-class Field(IntEnum):
+class BlockField(IntEnum):
     """The words of a basic block. Offsets are those of `WarpLayout`; places are numbers of basic blocks."""
 
     CODE = 0

@@ -21,7 +21,7 @@ from wmma_emu.ptx.native.context_code import (
     send,
     short_field,
 )
-from wmma_emu.ptx.native.control_words import EntryField, Field, Kind, MachineWord
+from wmma_emu.ptx.native.control_words import EntryField, BlockField, Kind, MachineWord
 from wmma_emu.ptx.native.rows import FUNCTION
 from wmma_emu.ptx.native.warp_layout import AT_WARP, LIVE, STEPS
 
@@ -42,9 +42,9 @@ def define_run_warp(module: ir.Module) -> None:
         place.set(lowest)
         active.set(_lanes_at(code, warp, lowest))
         with code.loop():
-            size = code.value(8 * Field.COUNT_OF_WORDS, LONG)
+            size = code.value(8 * BlockField.COUNT_OF_WORDS, LONG)
             block = code.at(blocks, code.build.mul(code.long(place.value), size))
-            with code.when(code.is_nonzero(field(code, block, Field.SYNC)), likely=False):
+            with code.when(code.is_nonzero(field(code, block, BlockField.SYNC)), likely=False):
                 active.set(code.call("synchronise", WORD, context, warp, block, place.value, active.value))
                 with code.when(code.is_equal(active.value, 0)):
                     pick.restart()
@@ -62,8 +62,8 @@ def _lanes_at(code: Code, warp: Value, place: Value) -> Value:
 
 def _run_entries(code: Code, context: Value, warp: Value, block: Value, active: Value) -> None:
     """Call the function of each entry for the active lanes whose guard holds, if there are any."""
-    entries = code.pointer(field(code, block, Field.CODE))
-    with code.repeat(field(code, block, Field.COUNT)) as number:
+    entries = code.pointer(field(code, block, BlockField.CODE))
+    with code.repeat(field(code, block, BlockField.COUNT)) as number:
         entry = code.at(entries, code.build.mul(number, code.value(8 * EntryField.COUNT_OF_WORDS, LONG)))
         function, record, guard, complement = (code.load(entry, 8 * name, LONG) for name in list(EntryField)[:4])
         lanes = code.build.and_(active, held(code, warp, guard, complement))
@@ -74,7 +74,7 @@ def _run_entries(code: Code, context: Value, warp: Value, block: Value, active: 
 
 def _count(code: Code, context: Value, warp: Value, block: Value, active: Value) -> None:
     """Count the instructions of a basic block."""
-    length = field(code, block, Field.LENGTH)
+    length = field(code, block, BlockField.LENGTH)
     add_to_word(code, context, Word.EXECUTED, code.build.mul(length, count_lanes(code, active)))
     add_to_word(code, context, Word.FUEL, code.build.neg(length))
     code.store(warp, STEPS, code.build.add(code.load(warp, STEPS, LONG), length), LONG)
@@ -84,9 +84,9 @@ def _end(code: Code, context: Value, warp: Value, block: Value, where: tuple[Var
     """Send the active lanes on: at once to the next basic block if all lanes of the warp go there, else by places."""
     place, active = where
     build, lanes = code.build, active.value
-    taken = build.and_(lanes, held(code, warp, field(code, block, Field.GUARD), field(code, block, Field.COMPLEMENT)))
-    target, following = short_field(code, block, Field.TARGET), short_field(code, block, Field.NEXT)
-    with code.when(code.is_below(Kind.BRANCH, field(code, block, Field.KIND)), likely=False):
+    taken = build.and_(lanes, held(code, warp, field(code, block, BlockField.GUARD), field(code, block, BlockField.COMPLEMENT)))
+    target, following = short_field(code, block, BlockField.TARGET), short_field(code, block, BlockField.NEXT)
+    with code.when(code.is_below(Kind.BRANCH, field(code, block, BlockField.KIND)), likely=False):
         send(code, warp, lanes, following)
         with code.when(code.is_nonzero(taken)):
             code.call("leave", ir.VoidType(), context, warp, block, taken)
@@ -113,6 +113,6 @@ def _must_stop(code: Code, context: Value, block: Value) -> Value:
     """Return whether there is a flag, a yield, or no fuel; a loop that waits for others yields each time."""
     build = code.build
     reasons = build.or_(context_word(code, context, Word.FLAGS), context_word(code, context, Word.YIELD))
-    reasons = build.or_(reasons, field(code, block, Field.IS_SPINNING))
+    reasons = build.or_(reasons, field(code, block, BlockField.IS_SPINNING))
     no_fuel = build.icmp_signed("<", context_word(code, context, Word.FUEL), code.value(0, LONG))
     return build.or_(code.is_nonzero(reasons), no_fuel)

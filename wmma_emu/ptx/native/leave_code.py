@@ -22,7 +22,7 @@ from wmma_emu.ptx.native.context_code import (
     short_field,
     without,
 )
-from wmma_emu.ptx.native.control_words import BarrierField, Field, Kind, MachineWord
+from wmma_emu.ptx.native.control_words import BarrierField, BlockField, Kind, MachineWord
 from wmma_emu.ptx.native.memory.time import pass_barrier
 from wmma_emu.ptx.native.warp_layout import AT_BARRIER, AT_WARP, EXITED, LIVE, PLACES
 
@@ -34,21 +34,21 @@ def define_leave(module: ir.Module) -> None:
     _define_complete(module)
     code = Code(module, "leave", ir.VoidType(), [POINTER, POINTER, POINTER, WORD], linkage="internal")
     context, warp, block, taken = code.arguments
-    kind = field(code, block, Field.KIND)
+    kind = field(code, block, BlockField.KIND)
     with code.when(code.is_equal(kind, Kind.EXIT)):
         _exit(code, context, warp, taken)
     with code.when(code.is_equal(kind, Kind.BARRIER)):
         _arrive(code, context, warp, block, taken)
     with code.when(code.is_equal(kind, Kind.CALL)):
-        slot = field(code, block, Field.SLOT)
+        slot = field(code, block, BlockField.SLOT)
         returns = code.build.select(
-            bits_of(code, taken), code.splat(short_field(code, block, Field.SOURCE), 32),
+            bits_of(code, taken), code.splat(short_field(code, block, BlockField.SOURCE), 32),
             code.load(warp, slot, LANES_OF_WORDS, align=64),
         )  # fmt: skip
         code.store(warp, slot, returns, LANES_OF_WORDS, align=64)
-        send(code, warp, taken, short_field(code, block, Field.TARGET))
+        send(code, warp, taken, short_field(code, block, BlockField.TARGET))
     with code.when(code.is_equal(kind, Kind.RETURN)):
-        slot = field(code, block, Field.SLOT)
+        slot = field(code, block, BlockField.SLOT)
         send(code, warp, taken, code.load(warp, slot, LANES_OF_WORDS, align=64))
     with code.when(code.is_equal(kind, Kind.INDEXED)):
         _branch_indexed(code, context, warp, block, taken)
@@ -74,8 +74,8 @@ def _exit(code: Code, context: Value, warp: Value, lanes: Value) -> None:
 
 def _branch_indexed(code: Code, context: Value, warp: Value, block: Value, lanes: Value) -> None:
     """Send each lane to the place that its index selects."""
-    table = code.pointer(field(code, block, Field.THREADS))
-    count, indices = field(code, block, Field.SOURCE), field(code, block, Field.SLOT)
+    table = code.pointer(field(code, block, BlockField.THREADS))
+    count, indices = field(code, block, BlockField.SOURCE), field(code, block, BlockField.SLOT)
     rest = code.variable(WORD, lanes)
     with code.loop() as loop:
         left = rest.value
@@ -100,11 +100,11 @@ def barrier_state(code: Code, context: Value, number: Value) -> Value:
 
 def _arrive(code: Code, context: Value, warp: Value, block: Value, lanes: Value) -> None:
     """Let lanes arrive at a barrier (`wmma_emu.ptx.machine.barriers`); all have to name the same one."""
-    number = _agreed(code, context, warp, field(code, block, Field.SLOT), lanes)
+    number = _agreed(code, context, warp, field(code, block, BlockField.SLOT), lanes)
     threads = code.variable(LONG, 0)
-    with code.when(code.is_nonzero(field(code, block, Field.THREADS))):
-        threads.set(_agreed(code, context, warp, field(code, block, Field.THREADS), lanes))
-    waits, is_all = code.is_nonzero(field(code, block, Field.WAITS)), code.is_equal(threads.value, 0)
+    with code.when(code.is_nonzero(field(code, block, BlockField.THREADS))):
+        threads.set(_agreed(code, context, warp, field(code, block, BlockField.THREADS), lanes))
+    waits, is_all = code.is_nonzero(field(code, block, BlockField.WAITS)), code.is_equal(threads.value, 0)
     partial = code.is_nonzero(code.build.and_(threads.value, code.value(31, LONG)))
     wrong = code.build.or_(partial, code.build.and_(is_all, code.build.not_(waits)))
     wrong = code.build.or_(wrong, code.build.not_(code.is_below(number, BARRIERS)))
@@ -130,7 +130,7 @@ def _arrive(code: Code, context: Value, warp: Value, block: Value, lanes: Value)
     with code.when(code.build.or_(elsewhere, others), likely=False):
         raise_flag(code, context, Flag.COLLECTIVE)
     put(BarrierField.ARRIVED, code.build.add(word(BarrierField.ARRIVED), count_lanes(code, lanes)))
-    votes = held(code, warp, field(code, block, Field.SOURCE), field(code, block, Field.VOTES_COMPLEMENT))
+    votes = held(code, warp, field(code, block, BlockField.SOURCE), field(code, block, BlockField.VOTES_COMPLEMENT))
     put(
         BarrierField.VOTES,
         code.build.add(word(BarrierField.VOTES), count_lanes(code, code.build.and_(votes, lanes))),

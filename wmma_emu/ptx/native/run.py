@@ -53,7 +53,7 @@ class Launching(NamedTuple):
     dynamic_bytes: int
 
 
-class Outcome(NamedTuple):
+class NativeOutcome(NamedTuple):
     """The result of a launch: its counts if there is no flag."""
 
     flags: Flag
@@ -61,7 +61,7 @@ class Outcome(NamedTuple):
     counts: Counts | None = None
 
 
-def run(launching: Launching, limits: Limits, spent: float = 0) -> Outcome:
+def run(launching: Launching, limits: Limits, spent: float = 0) -> NativeOutcome:
     """Run a launch on the native machine; ``spent`` are seconds of the time limit that have passed already.
 
     Raises
@@ -90,10 +90,10 @@ def run(launching: Launching, limits: Limits, spent: float = 0) -> Outcome:
     if shared.is_late or steps > limits.steps:
         flags |= Flag.LIMIT
     if flags:
-        return Outcome(flags, deadline.seconds)
+        return NativeOutcome(flags, deadline.seconds)
     shared.memory.note_written([x.memory for x in workers])
     executed = sum(int(x.context[Word.EXECUTED]) for x in workers)
-    return Outcome(flags, deadline.seconds, Counts(executed, steps, deadline.seconds, size, True, machine="native"))
+    return NativeOutcome(flags, deadline.seconds, Counts(executed, steps, deadline.seconds, size, True, machine="native"))
 
 
 def _cores() -> int:

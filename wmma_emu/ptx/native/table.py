@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.llvm.library import Library
+from wmma_emu.llvm.library import NativeLibrary
 from wmma_emu.ptx.machine.compile import CompiledProgram
 from wmma_emu.ptx.machine.warp_sync import is_bar_warp, required_lanes
 from wmma_emu.ptx.native import memory, operations, products
@@ -26,7 +26,7 @@ from wmma_emu.ptx.native.control import (
     places_of,
     sync_words,
 )
-from wmma_emu.ptx.native.control_words import EntryField, Field
+from wmma_emu.ptx.native.control_words import EntryField, BlockField
 from wmma_emu.ptx.native.definedness_rows import propagate, require_defined
 from wmma_emu.ptx.native.landings import move_instructions, votes_row
 from wmma_emu.ptx.native.rows import NotNativeError, Row
@@ -39,22 +39,22 @@ from wmma_emu.ptx.steps.table import NOTHING
 _SOURCES = ("arithmetic", "formats", "instructions", "layouts", "llvm", "ptx/native", "ptx/steps", "scalar", "warp")
 """The packages that define native functions."""
 
-LIBRARY = Library(Path(__file__).parents[2] / x for x in _SOURCES)
+LIBRARY = NativeLibrary(Path(__file__).parents[2] / x for x in _SOURCES)
 """The native functions of this process."""
 
 _WARPGROUP = ("wgmma", "setmaxnreg")
 
 
-class _Entry(NamedTuple):
+class _TableEntry(NamedTuple):
     row: Row
     guard: Predicate | None
 
 
-class _Block(NamedTuple):
+class _TableBlock(NamedTuple):
     """A basic block; ``targets`` are the places of an indexed branch."""
 
     words: Words
-    entries: list[_Entry]
+    entries: list[_TableEntry]
     targets: tuple[int, ...] = ()
 
 
@@ -101,17 +101,17 @@ def table_of(compiled: CompiledProgram, context: CompileContext) -> KernelTable:
     for words, (row, guard) in zip(table, entries, strict=True):
         words[:] = addresses[row.name], at, *guard_of(guard, layout)
         at += 4 * len(row.record)
-    found = np.zeros((len(blocks), Field.COUNT_OF_WORDS), np.int64)
+    found = np.zeros((len(blocks), BlockField.COUNT_OF_WORDS), np.int64)
     targets = np.array([x for block in blocks for x in block.targets], np.int64)
     first = target = 0
     for words, block in zip(found, blocks, strict=True):
         for name, value in block.words.items():
             words[name] = value
-        words[Field.CODE] = table.ctypes.data + first * table.strides[0]
-        words[Field.COUNT] = len(block.entries)
+        words[BlockField.CODE] = table.ctypes.data + first * table.strides[0]
+        words[BlockField.COUNT] = len(block.entries)
         first += len(block.entries)
         if block.targets:
-            words[Field.THREADS] = targets.ctypes.data + target * targets.itemsize
+            words[BlockField.THREADS] = targets.ctypes.data + target * targets.itemsize
             target += len(block.targets)
     has_warpgroups = any(x.mnemonic in _WARPGROUP for x in compiled.program.instructions)
     return KernelTable(
@@ -135,38 +135,38 @@ class _TableBuilder:
         first = layout.reserve(4 * len(followed)) if followed else 0
         self._masks = {x: first + 4 * i for i, x in enumerate(followed)}
 
-    def blocks(self) -> Iterator[_Block]:
+    def blocks(self) -> Iterator[_TableBlock]:
         """Yield the basic blocks in the order of their places."""
         for start in self._places.of:
             if start in self._places.landings:
                 yield self._landing(start)
             yield self._block(self._ranges[start])
 
-    def _landing(self, pc: int) -> _Block:
+    def _landing(self, pc: int) -> _TableBlock:
         """Return the basic block in which threads receive the results of the instruction before an index."""
         instruction = self._code[pc - 1]
         if instruction.mnemonic == "call":
-            entries = [_Entry(row, None) for row in self._copies(instruction.copies_out)]
+            entries = [_TableEntry(row, None) for row in self._copies(instruction.copies_out)]
         else:
-            entries = [_Entry(votes_row(instruction, self._layout), None)]
-        return _Block(landing_words(pc, self._places, self._layout), entries)
+            entries = [_TableEntry(votes_row(instruction, self._layout), None)]
+        return _TableBlock(landing_words(pc, self._places, self._layout), entries)
 
     def _copies(self, copies: Sequence[ParameterCopy]) -> Iterator[Row]:
         """Yield the rows that copy arguments or results in the local memory of each thread."""
         for move in move_instructions(copies, self._layout):
             yield from self._rows(move)
 
-    def _block(self, pcs: range) -> _Block:
+    def _block(self, pcs: range) -> _TableBlock:
         if not pcs:
-            return _Block(exit_words(self._layout), [])
+            return _TableBlock(exit_words(self._layout), [])
         entries = [entry for pc in pcs for entry in self._entries(pc)]
         words = end_words(pcs[-1], self._compiled, self._places, self._layout, self._slots)
         words |= sync_words(self._code[pcs[0]], self._layout)
-        words[Field.LENGTH] = len(pcs)
-        words[Field.IS_SPINNING] = self._may_spin(pcs)
+        words[BlockField.LENGTH] = len(pcs)
+        words[BlockField.IS_SPINNING] = self._may_spin(pcs)
         if pcs.start not in self._compiled.exiting:
-            words[Field.IS_EXIT] = 0
-        return _Block(words, entries, tuple(self._places.of[x] for x in self._code[pcs[-1]].targets))
+            words[BlockField.IS_EXIT] = 0
+        return _TableBlock(words, entries, tuple(self._places.of[x] for x in self._code[pcs[-1]].targets))
 
     def _may_spin(self, pcs: range) -> int:
         """Return whether a basic block ends a loop in which threads may wait for others."""
@@ -174,7 +174,7 @@ class _TableBuilder:
         targets = [x for x in followers(pcs[-1], self._compiled) if x <= pcs.start and last.mnemonic == "bra"]
         return int(any(x in self._compiled.spinning for first in targets for x in range(first, pcs.stop)))
 
-    def _entries(self, pc: int) -> Iterator[_Entry]:
+    def _entries(self, pc: int) -> Iterator[_TableEntry]:
         """Yield the operations of an instruction."""
         instruction, unproven = self._code[pc], self._unproven.get(pc, Unproven((), (), ()))
         # The lanes that execute an instruction of a warp together are already without those that its guard excludes.
@@ -182,14 +182,14 @@ class _TableBuilder:
         if unproven.guard:
             if guard is not instruction.guard:
                 raise NotNativeError(f"{instruction.opcode} with a guard that may be uninitialised")
-            yield _Entry(require_defined(self._offsets(unproven.guard)), None)
+            yield _TableEntry(require_defined(self._offsets(unproven.guard)), None)
         if unproven.read and not is_value(instruction):
-            yield _Entry(require_defined(self._offsets(unproven.read)), guard)
+            yield _TableEntry(require_defined(self._offsets(unproven.read)), guard)
         if unproven.written:  # before the instruction, which may change its own guard
             passed = unproven.read if is_value(instruction) else ()
-            yield _Entry(propagate(self._offsets(passed), self._offsets(unproven.written)), guard)
+            yield _TableEntry(propagate(self._offsets(passed), self._offsets(unproven.written)), guard)
         for row in (*self._rows(instruction), *self._copies(instruction.copies_in)):
-            yield _Entry(row, guard)
+            yield _TableEntry(row, guard)
 
     def _offsets(self, registers: Sequence[int]) -> list[int]:
         return [self._masks[x] for x in registers]

@@ -19,7 +19,7 @@ from wmma_emu.ptx.native.context_code import (
     short_field,
     without,
 )
-from wmma_emu.ptx.native.control_words import Field, MachineWord, Sync
+from wmma_emu.ptx.native.control_words import BlockField, MachineWord, Sync
 from wmma_emu.ptx.native.memory.time import meet_lanes
 from wmma_emu.ptx.native.warp_layout import AT_WARP, AWAITED, LIVE, WARP_NUMBER
 
@@ -31,18 +31,18 @@ def define_synchronise(module: ir.Module) -> None:
     """
     code = Code(module, "synchronise", WORD, [POINTER, POINTER, POINTER, WORD, WORD], linkage="internal")
     context, warp, block, place, active = code.arguments
-    guard, complement = field(code, block, Field.SYNC_GUARD), field(code, block, Field.SYNC_COMPLEMENT)
+    guard, complement = field(code, block, BlockField.SYNC_GUARD), field(code, block, BlockField.SYNC_COMPLEMENT)
     taken = code.build.and_(active, held(code, warp, guard, complement))
     others = without(code, active, taken)
     with code.when(code.is_nonzero(others), likely=False):
-        send(code, warp, others, short_field(code, block, Field.NEXT))
+        send(code, warp, others, short_field(code, block, BlockField.NEXT))
         with code.when(code.is_equal(taken, 0)):
             code.give(0)
     live = code.load(warp, LIVE, WORD)
-    kind = field(code, block, Field.SYNC)
+    kind = field(code, block, BlockField.SYNC)
     missing = code.variable(WORD, without(code, live, taken))
     with code.when(code.is_below(Sync.LIVE, kind)):
-        members = field(code, block, Field.MEMBERS)
+        members = field(code, block, BlockField.MEMBERS)
         named = _named(code, warp, members, taken)
         missing.set(code.build.and_(missing.value, named))
         with code.when(code.is_equal(kind, Sync.BARRIER)):
@@ -54,7 +54,7 @@ def define_synchronise(module: ir.Module) -> None:
         code.give(0)
     _check(code, context, warp, kind, live)
     with code.when(code.is_equal(kind, Sync.BARRIER)):
-        mask = first_value(code, warp, field(code, block, Field.MEMBERS), taken)
+        mask = first_value(code, warp, field(code, block, BlockField.MEMBERS), taken)
         with code.when(code.is_equal(without(code, live, mask), 0)):
             code.build.call(meet_lanes.define(module), [context, code.load(warp, WARP_NUMBER, WORD)])
     code.give(taken)
@@ -90,9 +90,9 @@ def _await(code: Code, context: Value, warp: Value, missing: Value) -> None:
         with code.when(code.is_nonzero(code.build.and_(missing, bit))):
             place = code.load(warp, code.build.shl(lane, code.value(2, LONG)), WORD)
             place = code.build.and_(place, code.value(AT_WARP - 1, WORD))
-            size = code.value(8 * Field.COUNT_OF_WORDS, LONG)
+            size = code.value(8 * BlockField.COUNT_OF_WORDS, LONG)
             at = code.at(blocks, code.build.mul(code.long(place), size))
-            with code.when(code.is_equal(field(code, at, Field.IS_EXIT), 0)):
+            with code.when(code.is_equal(field(code, at, BlockField.IS_EXIT), 0)):
                 awaited = code.load(warp, AWAITED, WORD)
                 code.store(warp, AWAITED, code.build.or_(awaited, bit), WORD)
 

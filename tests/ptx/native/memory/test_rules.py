@@ -113,6 +113,19 @@ def test_an_order_of_atomic_operations_that_changes_bits_is_flagged():
         require(Flag(0), f"{body} [%d0], %r0;", registers={"d0": in_x(THREAD // 4 * 4), "r0": THREAD}, arrays=X)
 
 
+def test_two_operations_on_one_word_are_in_an_order():
+    for first, second, flag in (("add.u32", "add.u32", Flag(0)), ("or.b32", "max.s32", Flag.UNORDERED)):
+        body = f"@%p0 red.global.{first} [%d0], %r0; @!%p0 red.global.{second} [%d0], %r0;"
+        found = StraightLine(body, {"d0": in_x(0 * WORDS), "p0": THREAD < 32, "r0": THREAD}, X).compare()
+        assert (found.flags, found.kinds) == (flag, [])
+
+
+def test_atomic_operations_of_the_scope_of_a_block_race_with_those_of_other_blocks():
+    for scope, flag in (("gpu", Flag(0)), ("cta", Flag.UNORDERED)):
+        body = f"red.relaxed.{scope}.global.add.u32 [%d0], 1;"
+        require(flag, body, registers={"d0": in_x(WORDS)}, arrays=X, grid=2)
+
+
 def test_a_copy_is_waited_for_before_its_bytes_are_used():
     body = "cp.async.ca.shared.global [%d0], [%d1], 4; cp.async.commit_group; {} {} ld.shared.u32 %r0, [%d2];"
     registers = {"d0": WORDS, "d1": in_x(WORDS), "d2": 252 - WORDS}

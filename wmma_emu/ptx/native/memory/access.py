@@ -258,8 +258,8 @@ def access(
 
     ``addresses`` has 32 addresses in the space, 64 bits each; ``hosts`` receives 32 host pointers. ``slot`` is
     ``state.at(slot_of(n))`` for global memory. ``kind`` is "read", "write", "copy" (a write that arrives later),
-    "atomic", or "sensitive" (an atomic operation whose order changes bits). Races of writes and copies are checked;
-    `record_lane` records them.
+    "atomic1", "atomic2" or "atomic3": see `Stamp.ATOMIC`. Races of writes and copies are checked; `record_lane` records
+    them.
     """
     good = body.variable(WORD, alignment=4)
     good.store(body.constant(WORD, 0), 4)

@@ -42,7 +42,7 @@ class Operation(NamedTuple):
     """An operation: its name and type, the bits of the target's and the operands' registers, and its alignment.
 
     The bits of the target are 0 if the old value is not used; ``keeps`` is whether sums keep subnormal numbers, and
-    ``narrow`` whether the scope is the block: operations of other blocks on the same bytes are then races.
+    ``order`` is as in `Stamp.ATOMIC`.
     """
 
     name: str
@@ -51,18 +51,11 @@ class Operation(NamedTuple):
     operands: tuple[int, ...]
     alignment: int
     keeps: bool
-    narrow: bool
-
-    @property
-    def at_once(self) -> str:
-        """LLVM's name if the order of such operations changes nothing, else ""."""
-        if self.target or self.narrow or self.kind[0] == "f" or self.kind.startswith("bf"):
-            return ""
-        return _AT_ONCE.get(self.name) or _AT_ONCE.get(f"{self.name}.{self.kind[0]}", "")
+    order: int
 
     def __str__(self) -> str:
         operands = "_".join(map(str, self.operands))
-        return f"{self.name}_{self.kind}_{self.target}_{operands}_{self.alignment}_{int(self.keeps)}{int(self.narrow)}"
+        return f"{self.name}_{self.kind}_{self.target}_{operands}_{self.alignment}_{int(self.keeps)}{self.order}"
 
 
 def atomic(instruction: PtxInstruction, layout: WarpLayout, context: CompileContext) -> Row:
@@ -88,9 +81,9 @@ def atomic(instruction: PtxInstruction, layout: WarpLayout, context: CompileCont
         raise NotNativeError("atomic operations of the scope cta on global memory have no native code")
     size = bits_of_type(kind) // 8
     space, checks = space_of(instruction, operand).split("::")[0] or "generic", checks_of(layout.program)
-    narrow = space != "shared" and not {"cta", "cluster"}.isdisjoint(instruction.modifiers)
+    order = 3 if target.bits else _order(instruction, layout.program)
     operation = Operation(
-        name, kind, target.bits, tuple(x.bits for x in sources), size, "noftz" in instruction.modifiers, narrow
+        name, kind, target.bits, tuple(x.bits for x in sources), size, "noftz" in instruction.modifiers, order
     )
     full = f"memory_atomic_{space}_{address.bits}_{operation}_{checks.granule}"
     write_body = partial(_write, space=space, bits=address.bits, operation=operation, checks=checks)
@@ -103,6 +96,23 @@ def _is_read(program: KernelProgram, target: Operand | None) -> bool:
     if not isinstance(target, Register):
         return False
     return any(target.index in reads(x) for x in program.instructions)
+
+
+def _at_once(instruction: PtxInstruction) -> str:
+    """Return LLVM's name of an operation if the order among such operations changes no bits, else ""."""
+    name, kind = name_and_type(instruction)
+    narrow = {"cta", "cluster"} & set(instruction.modifiers)  # a race, if other blocks take part
+    if kind[0] == "f" or kind.startswith("bf") or (narrow and "shared" not in instruction.modifiers):
+        return ""
+    return _AT_ONCE.get(name) or _AT_ONCE.get(f"{name}.{kind[0]}", "")
+
+
+def _order(instruction: PtxInstruction, program: KernelProgram) -> int:
+    """Return the number of an operation among those of the kernel: `Stamp.ATOMIC`."""
+    atomics = [x for x in program.instructions if x.mnemonic in ("atom", "red") and x.modifiers[:1] != ("async",)]
+    names = list(dict.fromkeys(found for x in atomics if (found := _at_once(x))))
+    found = _at_once(instruction)
+    return min(names.index(found) + 1, 3) if found else 3
 
 
 def _write(
@@ -128,10 +138,9 @@ def do_atomics(
     """Do the operations of the lanes of a mask in one space."""
     hosts = body.variable(POINTER, LANES, alignment=64)
     size = bits_of_type(operation.kind) // 8
-    kind = "atomic" if operation.at_once else "sensitive"
     good = access(
         body, context, warp, addresses, hosts, state_of(context).at(word(record, _SLOT)), mask, space=space, size=size,
-        alignment=operation.alignment, kind=kind, granule=granule, atomics=1,
+        alignment=operation.alignment, kind=f"atomic{operation.order}", granule=granule, atomics=1,
     )  # fmt: skip
     element = ir.IntType(8 * size)
     places = [warp.at(word(record, _OPERANDS + 1 + k)) for k in range(len(operation.operands))]
@@ -141,8 +150,9 @@ def do_atomics(
             place.at(lane * (bits // 8)).load(ir.IntType(bits), bits // 8).cast(8 * size)
             for place, bits in zip(places, operation.operands, strict=True)
         ]
-        if operation.at_once:
-            body.builder.atomic_rmw(operation.at_once, host.value, values[0].value, "monotonic")
+        if operation.order < 3 and space == "global":  # other workers may change the bytes at the same time
+            at_once = _AT_ONCE.get(operation.name) or _AT_ONCE[f"{operation.name}.{operation.kind[0]}"]
+            body.builder.atomic_rmw(at_once, host.value, values[0].value, "monotonic")
         else:
             old = host.load(element, size)
             host.store(_computed(body, operation, space, old, values), size)

@@ -195,9 +195,6 @@ def races_between_workers(workers: Sequence[WorkerMemory]) -> bool:
     return False
 
 
-_KINDS = np.uint64(1 << Stamp.IS_READ), np.uint64(1 << Stamp.IS_ATOMIC), np.uint64(1 << Stamp.IS_SENSITIVE)
-
-
 def _race(one: WorkerMemory, other: WorkerMemory) -> bool:
     lines = (one.line_writes | one.line_reads) != 0
     lines &= (other.line_writes | other.line_reads) != 0
@@ -207,8 +204,11 @@ def _race(one: WorkerMemory, other: WorkerMemory) -> bool:
         (w, r), (v, q) = _granules(one, some), _granules(other, some)
         if ((w != 0) & ((v | q) != 0)).any() or ((v != 0) & (r != 0)).any():
             return True
-        (reads, atomics, sensitive), (reads2, atomics2, sensitive2) = _kinds(r), _kinds(q)
-        if ((reads & atomics2) | (reads2 & atomics) | (sensitive & atomics2) | (sensitive2 & atomics)).any():
+        a, b = (x >> np.uint64(Stamp.ATOMIC) & np.uint64(3) for x in (r, q))
+        has_read = (r | q) & np.uint64(1 << Stamp.IS_READ) != 0
+        if ((a != 0) & (b != 0) & ((a != b) | (a == 3))).any() or (
+            has_read & ((a | b) != 0) & (r != 0) & (q != 0)
+        ).any():
             return True
     return False
 
@@ -221,7 +221,3 @@ def _granules(worker: WorkerMemory, lines: NDArray[np.int64]) -> tuple[NDArray[n
         np.where(expanded, writes, worker.line_writes[lines, None]),
         np.where(expanded, reads, worker.line_reads[lines, None]),
     )
-
-
-def _kinds(records: NDArray[np.uint64]) -> tuple[NDArray[np.bool_], ...]:
-    return tuple((records & x) != 0 for x in _KINDS)

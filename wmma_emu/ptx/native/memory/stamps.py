@@ -28,12 +28,8 @@ from wmma_emu.ptx.native.rows import LONG, POINTER, WORD
 from wmma_emu.ptx.native.warp_layout import WARP_NUMBER
 
 KINDS = {
-    "read": 1 << Stamp.IS_READ,
-    "write": 0,
-    "copy": 0,
-    "atomic": 1 << Stamp.IS_ATOMIC,
-    "sensitive": 1 << Stamp.IS_ATOMIC | 1 << Stamp.IS_SENSITIVE,
-}
+    "read": 1 << Stamp.IS_READ, "write": 0, "copy": 0, **{f"atomic{i}": i << Stamp.ATOMIC for i in (1, 2, 3)},
+}  # fmt: skip
 """The kinds of accesses, with the bits that mark them in a stamp."""
 
 _NEAR = THREAD_MASK & ~WARP_MASK | 1 << Stamp.LANES
@@ -131,15 +127,16 @@ def check(
         raced = raced | unordered(others, own)
     elif kind == "read":
         if atomics:
-            raced = raced | (unordered(others, own) & (others & KINDS["atomic"]).differs(0))
+            raced = raced | (unordered(others, own) & (others & KINDS["atomic3"]).differs(0))
     else:
         raced = raced | (unordered(others, own) & (others & KINDS["read"]).differs(0))
-        which = "atomic" if kind == "sensitive" else "sensitive"
-        mark = 1 << (Stamp.IS_ATOMIC if which == "atomic" else Stamp.IS_SENSITIVE)
-        order = unordered(others, own, only_far=True) & (others & mark).differs(0)
-        flag_if(body, order.any(), context, Flag.UNORDERED)
+        before = others & KINDS["atomic3"]
+        order = before.differs(0)
+        if kind != "atomic3":
+            order = order & before.differs(KINDS[kind])
+        flag_if(body, (unordered(others, own, only_far=True) & order).any(), context, Flag.UNORDERED)
     flag_if(body, raced.any(), context, Flag.RACE)
-    if kind in ("read", "atomic", "sensitive"):
+    if kind not in ("write", "copy"):
         reads.store(joined(others, own, KINDS[kind]), 4)
 
 

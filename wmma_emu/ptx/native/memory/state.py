@@ -152,9 +152,9 @@ class Stamp(IntEnum):
     WARPS = 28
     """Several warps of the block have made such accesses since the barrier."""
     IS_READ = 29
-    IS_ATOMIC = 30
-    IS_SENSITIVE = 31
-    """An atomic operation whose order changes bits."""
+    ATOMIC = 30
+    """Two bits: 0 if there was no atomic operation; 1 or 2 for one of two operations of the kernel whose order among
+    each other changes no bits; 3 for others, and for several."""
     BLOCK = 32
     SHIFT = 58
     """Of a line: granule j was accessed by the lane that is j >> shift after the first."""

@@ -12,6 +12,7 @@ from wmma_emu.layouts.spec import LANES
 from wmma_emu.llvm import ir_types
 from wmma_emu.llvm.values import NotTraceableError, Symbol, symbol_of
 from wmma_emu.ptx.native.rows import FUNCTION, LONG, WORD, NotNativeError
+from wmma_emu.ptx.native.warp_layout import ALIGNMENT
 from wmma_emu.ptx.widths import dtype_of_bits
 
 GROUP = 16
@@ -110,7 +111,7 @@ def _value(builder: ir.IRBuilder, slot: Slot, place: ir.Value | None, word: ir.V
         return np.full((1, 1, 1), slot.constant, dtype_of_bits(slot.bits))
     if word is None:
         kind = ir.VectorType(ir.IntType(slot.stored), GROUP)
-        value = builder.load(_group(builder, slot, place, lane), typ=kind, align=GROUP * slot.stored // 8)
+        value = builder.load(_group(builder, slot, place, lane), typ=kind, align=_alignment(slot))
     else:
         value = _bits(builder, word, lane)
     return Symbol(builder, value, dtype_of_bits(slot.stored)).astype(dtype_of_bits(slot.bits))
@@ -129,9 +130,14 @@ def _store(
     builder: ir.IRBuilder, slot: Slot, base: ir.Value, lane: ir.Value, value: ir.Value, executing: ir.Value
 ) -> None:
     """Store the values of the lanes that execute."""
-    place, align = _group(builder, slot, base, lane), GROUP * slot.stored // 8
+    place, align = _group(builder, slot, base, lane), _alignment(slot)
     old = ir_types.freeze(builder, builder.load(place, typ=value.type, align=align))
     builder.store(builder.select(executing, value, old), place, align=align)
+
+
+def _alignment(slot: Slot) -> int:
+    """Return the alignment of a group of lanes in bytes."""
+    return min(GROUP * slot.stored // 8, ALIGNMENT)
 
 
 def _group(builder: ir.IRBuilder, slot: Slot, base: ir.Value, lane: ir.Value) -> ir.Value:
