@@ -36,7 +36,8 @@ def kernel(matrix, rest):
         bits = operand.layout.register_bits
         prefix, first = ("%d" if bits == 64 else "%r"), 20 + 16 * number
         names.append(vector(prefix, first, operand.num_registers))
-        text += f"ld.param.u64 %d1, [{'abcd'[number]}]; mul.wide.u32 %d2, %r1, {bits // 8}; add.u64 %d{3 + number}, %d1, %d2;\n"
+        text += f"ld.param.u64 %d1, [{'abcd'[number]}]; mul.wide.u32 %d2, %r1, {bits // 8};\n"
+        text += f"add.u64 %d{3 + number}, %d1, %d2;\n"
         if number < 3:
             text += "".join(
                 f"ld.global.b{bits} {prefix}{first + i}, [%d{3 + number}+{4 * bits * i}];\n"

@@ -18,6 +18,7 @@ ROWS = {name: x for name, x in INSTRUCTIONS.items() if x.is_warpgroup and x.n in
 ARITHMETICS = {(*bound(x, "sm_90").model.parameters, x.family): name for name, x in ROWS.items() if x.n == 24}
 F16 = "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16"
 FENCE, WAIT = "fence.proxy.async.shared::cta;", "wgmma.wait_group.sync.aligned 0;"
+LATE = "bar.sync 0; setp.ge.u32 %p3, %r2, 32; @%p3 bra on; fence.proxy.async.shared::cta; on:"
 B_AT, BYTES = 16384, 49152
 PARAMETERS = ", ".join(
     [f".param .u64 {x}" for x in ("image", "a", "c", "o", "m")] + [".param .u64 da, .param .u64 db, .param .u32 sc"]
@@ -120,8 +121,8 @@ def test_signs_and_scale_d_have_the_bits_of_the_numpy_machine(options):
 
 @pytest.mark.parametrize(
     "changes",
-    [{"fence": ""}, {"wait": ""}, {"before_wait": "mov.u32 %r50, s; st.shared.u32 [%r50], %r2;"}],
-    ids=["no fence", "no wait", "a write before the wait"],
+    [{"fence": ""}, {"wait": ""}, {"before_wait": "mov.u32 %r50, s; st.shared.u32 [%r50], %r2;"}, {"fence": LATE}],
+    ids=["no fence", "no wait", "a write before the wait", "a fence of one warp"],
 )
 def test_a_fault_is_found_by_the_numpy_machine(changes):
     (_, expected), (_, report) = launches(F16, **changes)

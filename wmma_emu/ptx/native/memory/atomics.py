@@ -77,8 +77,6 @@ def atomic(instruction: PtxInstruction, layout: WarpLayout, context: CompileCont
     address = address_of(layout, operand)
     target = target_of(layout, targets[0] if targets and _is_read(layout.program, targets[0]) else None)
     sources = [source_of(layout, x[0], kind) for x in vectors]
-    if "cta" in instruction.modifiers and not space_of(instruction, operand).startswith("shared"):
-        raise NotNativeError("atomic operations of the scope cta on global memory have no native code")
     size = bits_of_type(kind) // 8
     space, checks = space_of(instruction, operand).split("::")[0] or "generic", checks_of(layout.program)
     order = 3 if target.bits else _order(instruction, layout.program)

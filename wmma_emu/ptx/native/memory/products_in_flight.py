@@ -5,9 +5,9 @@ Each warp has a few entries in its head. A write by any thread to a range in fli
 product that was waited for stays until the next barrier, because other warps do not know of the wait before. Ranges
 contain more bytes than a product reads: a flag may be too much, but none is missing.
 
-The asynchronous proxy reads what the generic proxy wrote only after a `fence.proxy.async`, of the warp that wrote it, or
-of the warp with the product after it knows of the write. A product raises a flag if any warp of the block has written
-shared memory without such a fence.
+The asynchronous proxy reads what the generic proxy wrote only after a `fence.proxy.async`, of the warp that wrote it,
+or of the warp with the product after it knows of the write. A product raises a flag if any warp of the block has
+written shared memory without such a fence.
 """
 
 from enum import IntEnum
@@ -19,7 +19,7 @@ from wmma_emu.ptx.native.memory.body import Bits, Body, internal
 from wmma_emu.ptx.native.memory.stamps import field, flag_if, state_of
 from wmma_emu.ptx.native.memory.state import Field, Stamp
 from wmma_emu.ptx.native.rows import LONG, POINTER, WORD
-from wmma_emu.ptx.native.warp_layout import HEAD_BYTES, WarpLayout
+from wmma_emu.ptx.native.warp_layout import HEAD_BYTES, WARP_NUMBER, WarpLayout
 
 _FIRST = 192
 
@@ -109,11 +109,7 @@ def note_write(body: Body, context: Bits, own: Bits, offset: Bits, size: Bits, *
 @internal(ir.VoidType(), POINTER, POINTER, LONG, LONG, cold=True)
 def begin_product(body: Body, context: Bits, warp: Bits, low: Bits, high: Bits) -> None:
     """Note that a product of a warp reads a range of shared memory, after the check of fences."""
-    now = _now(context)
-    fenced = warp.at(InFlight.FENCED).load(WORD, 4).equals(now)  # it knows the writes before the last barrier
-    with body.repeat(context.at(8 * Word.WARPS).load(LONG, 8)) as number:
-        unfenced = _warp(context, number).at(InFlight.UNFENCED).load(WORD, 4)
-        flag_if(body, unfenced.differs(0) & ~(fenced & unfenced.differs(now)), context, Flag.COPY)
+    _check_fences(body, context, warp)
     start, end = low.cast(32), high.cast(32)
     _forget(body, context, warp, start, end)
     place = warp.at(InFlight.COUNT)
@@ -137,6 +133,22 @@ def begin_product(body: Body, context: Bits, warp: Bits, low: Bits, high: Bits) 
                 place.store(count + 1, 4)
             with otherwise:
                 flag_if(body, count.differs(0), context, Flag.LIMIT)
+
+
+def _check_fences(body: Body, context: Bits, warp: Bits) -> None:
+    """Raise a flag unless fences lie between the writes of all warps and a product of one of them now.
+
+    These are fences of the writers before the last barrier, or fences of the warp after it.
+    """
+    now = _now(context)
+    is_fenced = warp.at(InFlight.FENCED).load(WORD, 4).equals(now)
+    me = warp.at(WARP_NUMBER).load(WORD, 4)
+    with body.repeat(context.at(8 * Word.WARPS).load(LONG, 8)) as number:
+        other = _warp(context, number)
+        unfenced, fenced = (other.at(x).load(WORD, 4) for x in (InFlight.UNFENCED, InFlight.FENCED))
+        is_known = fenced.differs(now) | number.cast(32).equals(me) | is_fenced
+        is_safe = (unfenced.equals(0) & is_known) | (is_fenced & unfenced.differs(now))
+        flag_if(body, ~is_safe, context, Flag.COPY)
 
 
 def _forget(body: Body, context: Bits, warp: Bits, start: Bits, end: Bits) -> None:
