@@ -2,7 +2,6 @@
 """Facts about the two machines, one at a time: which runs a launch, and what the report says about it."""
 
 import importlib.util
-import re
 
 import numpy as np
 import pytest
@@ -71,7 +70,7 @@ def test_without_llvmlite_the_numpy_machine_runs_everything(x, monkeypatch):
     monkeypatch.setattr(machines, "find_spec", lambda name: None)
     assert importlib.util.find_spec("llvmlite") is not None
     assert launch(DOUBLE, x).machine_reason == "llvmlite is not installed"
-    with pytest.raises(BackendUnavailableError, match=re.escape("wmma-emu[fast]")):
+    with pytest.raises(BackendUnavailableError, match="needs llvmlite.*fast"):
         launch(DOUBLE, x, machine="native")
 
 

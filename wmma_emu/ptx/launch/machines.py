@@ -4,6 +4,7 @@
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+from wmma_emu.documentation import how_to_install
 from wmma_emu.errors import BackendUnavailableError, UnsupportedInstructionError
 from wmma_emu.instructions.launches import Dim3
 from wmma_emu.ptx.launch.options import Course, LaunchOptions
@@ -82,7 +83,7 @@ def _unsuitable(kernel: PreparedKernel, options: LaunchOptions, course: Course, 
     if find_spec("llvmlite") is None:
         if options.machine == "native":
             raise BackendUnavailableError(
-                'machine="native" needs llvmlite, which is not installed: pip install "wmma-emu[fast]"'
+                f'machine="native" needs llvmlite, which is not installed; {how_to_install("fast")}'
             )
         return "llvmlite is not installed"
     if not is_plain:
