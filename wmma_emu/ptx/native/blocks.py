@@ -3,11 +3,11 @@
 
 from llvmlite import ir
 
+from wmma_emu.ptx.native.body import Bits, Body, internal
 from wmma_emu.ptx.native.context import Flag, Word
 from wmma_emu.ptx.native.control_words import BarrierField, MachineWord
 from wmma_emu.ptx.native.driver import BLOCKED, run_warp
 from wmma_emu.ptx.native.leave import BARRIERS
-from wmma_emu.ptx.native.memory.body import Bits, Body, internal
 from wmma_emu.ptx.native.memory.stamps import flag_if
 from wmma_emu.ptx.native.memory.time import begin_block
 from wmma_emu.ptx.native.rows import LONG, POINTER, WORD

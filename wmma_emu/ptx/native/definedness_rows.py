@@ -4,8 +4,8 @@
 from collections.abc import Sequence
 from functools import partial
 
+from wmma_emu.ptx.native.body import Bits, Body, native
 from wmma_emu.ptx.native.context import Flag
-from wmma_emu.ptx.native.memory.body import Bits, Body, native
 from wmma_emu.ptx.native.memory.stamps import flag_if
 from wmma_emu.ptx.native.rows import WORD, Row
 
@@ -17,7 +17,7 @@ def require_defined(masks: Sequence[int]) -> Row:
 
 
 def propagate(sources: Sequence[int], targets: Sequence[int]) -> Row:
-    """Return a row after which registers are defined in the lanes in which all sources are, in all if there are none."""
+    """Return a row after which registers are defined in the lanes in which all sources are; in all without sources."""
     name = "propagate definedness"
     return Row(name, partial(native, name, write=_propagate), (len(sources), len(targets), *sources, *targets))
 

@@ -4,10 +4,10 @@
 As on the NumPy machine, the lanes at the lowest place run next, all together (`wmma_emu.ptx.machine.scheduler`).
 """
 
+from wmma_emu.ptx.native.body import Bits, Body, Loop, internal
 from wmma_emu.ptx.native.context import Word
 from wmma_emu.ptx.native.control_words import BlockField, EntryField, Kind, MachineWord
 from wmma_emu.ptx.native.leave import leave
-from wmma_emu.ptx.native.memory.body import Bits, Body, Loop, internal
 from wmma_emu.ptx.native.rows import FUNCTION, LONG, POINTER, WORD
 from wmma_emu.ptx.native.warp_layout import AT_WARP, LIVE, PLACES, STEPS
 from wmma_emu.ptx.native.warps import synchronise

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from wmma_emu.ptx.machine.barriers import decode_barrier
+from wmma_emu.ptx.native.body import Bits, Body, native
 from wmma_emu.ptx.native.control_words import BarrierField
 from wmma_emu.ptx.native.leave import state_of_barrier
-from wmma_emu.ptx.native.memory.body import Bits, Body, native
 from wmma_emu.ptx.native.rows import WORD, NotNativeError, Row
 from wmma_emu.ptx.native.warp_layout import WarpLayout
 from wmma_emu.ptx.native.words import first_value, replace, word

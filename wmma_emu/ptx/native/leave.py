@@ -1,17 +1,29 @@
 # SPDX-License-Identifier: MIT
-"""The ends of basic blocks other than branches: exits, calls, barriers (`wmma_emu.ptx.machine.barriers`), as native code."""
+"""The ends of basic blocks other than branches, as native code: exits, calls, barriers."""
 
 from llvmlite import ir
 
+from wmma_emu.ptx.native.body import Bits, Body, internal
 from wmma_emu.ptx.native.context import Flag, Word
 from wmma_emu.ptx.native.control_words import BarrierField, BlockField, Kind, MachineWord
-from wmma_emu.ptx.native.memory.body import Bits, Body, internal
 from wmma_emu.ptx.native.memory.stamps import flag_if, raise_flag
 from wmma_emu.ptx.native.memory.time import pass_barrier
 from wmma_emu.ptx.native.rows import LONG, POINTER, WORD
 from wmma_emu.ptx.native.warp_layout import AT_BARRIER, AT_WARP, EXITED, LIVE, PLACES
-from wmma_emu.ptx.native.words import add, count_of, field, first_value, held, host, lanes_with, put, replace, send
-from wmma_emu.ptx.native.words import word, words_at
+from wmma_emu.ptx.native.words import (
+    add,
+    count_of,
+    field,
+    first_value,
+    held,
+    host,
+    lanes_with,
+    put,
+    replace,
+    send,
+    word,
+    words_at,
+)
 
 BARRIERS = 16
 
@@ -66,7 +78,7 @@ def state_of_barrier(context: Bits, number: Bits) -> Bits:
 
 @internal(ir.VoidType(), POINTER, POINTER, POINTER, WORD)
 def arrive(body: Body, context: Bits, warp: Bits, block: Bits, lanes: Bits) -> None:
-    """Let lanes arrive at a barrier; all have to name the same one."""
+    """Let lanes arrive at a barrier, as `wmma_emu.ptx.machine.barriers` does; all have to name the same one."""
     number = _agreed(body, context, warp, field(block, BlockField.SLOT), lanes)
     threads = body.variable(LONG)
     threads.store(body.constant(LONG, 0), 8)

@@ -93,7 +93,9 @@ def run(launching: Launching, limits: Limits, spent: float = 0) -> NativeOutcome
         return NativeOutcome(flags, deadline.seconds)
     shared.memory.note_written([x.memory for x in workers])
     executed = sum(int(x.context[Word.EXECUTED]) for x in workers)
-    return NativeOutcome(flags, deadline.seconds, Counts(executed, steps, deadline.seconds, size, True, machine="native"))
+    return NativeOutcome(
+        flags, deadline.seconds, Counts(executed, steps, deadline.seconds, size, True, machine="native")
+    )
 
 
 def _cores() -> int:
@@ -165,7 +167,7 @@ class _Worker:
 
     def _fill(self, launching: Launching, table: KernelTable) -> None:
         shared, grid, block = self._shared, launching.grid, launching.block
-        values = {
+        values: dict[int, int] = {
             **{Word[f"GRID_{x.upper()}"]: getattr(grid, x) for x in "xyz"},
             **{Word[f"BLOCK_{x.upper()}"]: getattr(block, x) for x in "xyz"},
             Word.WARPS: shared.threads.num_warps,

@@ -26,7 +26,7 @@ from wmma_emu.ptx.native.control import (
     places_of,
     sync_words,
 )
-from wmma_emu.ptx.native.control_words import EntryField, BlockField
+from wmma_emu.ptx.native.control_words import BlockField, EntryField
 from wmma_emu.ptx.native.definedness_rows import propagate, require_defined
 from wmma_emu.ptx.native.landings import move_instructions, votes_row
 from wmma_emu.ptx.native.rows import NotNativeError, Row

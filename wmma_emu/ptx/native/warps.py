@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Lanes of a warp that wait for each other (`wmma_emu.ptx.machine.warp_sync`), as native code."""
 
+from wmma_emu.ptx.native.body import Bits, Body, internal
 from wmma_emu.ptx.native.context import Flag
 from wmma_emu.ptx.native.control_words import BlockField, MachineWord, Sync
-from wmma_emu.ptx.native.memory.body import Bits, Body, internal
 from wmma_emu.ptx.native.memory.stamps import flag_if
 from wmma_emu.ptx.native.memory.time import meet_lanes
 from wmma_emu.ptx.native.rows import POINTER, WORD

@@ -3,8 +3,8 @@
 
 from llvmlite import ir
 
+from wmma_emu.ptx.native.body import BIT, Bits
 from wmma_emu.ptx.native.control_words import BlockField
-from wmma_emu.ptx.native.memory.body import BIT, Bits
 from wmma_emu.ptx.native.rows import LONG, POINTER, WORD
 from wmma_emu.ptx.native.warp_layout import PLACES
 

@@ -4,6 +4,7 @@
 from llvmlite import ir
 
 from wmma_emu.layouts.spec import LANES
+from wmma_emu.ptx.native.body import BIT, Bits, Body, internal
 from wmma_emu.ptx.native.context import Flag, Word
 from wmma_emu.ptx.native.memory.access import (
     check_shadow,
@@ -13,7 +14,6 @@ from wmma_emu.ptx.native.memory.access import (
     range_of,
     shared_records,
 )
-from wmma_emu.ptx.native.memory.body import BIT, Bits, Body, internal
 from wmma_emu.ptx.native.memory.products_in_flight import follow_write
 from wmma_emu.ptx.native.memory.stamps import (
     KINDS,

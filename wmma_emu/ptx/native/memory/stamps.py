@@ -8,8 +8,8 @@ the bits ``LANES``, ``WARPS`` and ``BLOCKS``.
 
 from llvmlite import ir
 
+from wmma_emu.ptx.native.body import Bits, Body, internal
 from wmma_emu.ptx.native.context import Flag, Word
-from wmma_emu.ptx.native.memory.body import Bits, Body, internal
 from wmma_emu.ptx.native.memory.state import (
     BARRIERS_MASK,
     BLOCK_MASK,
