@@ -55,7 +55,6 @@ def test_asked_for_the_native_machine_such_a_kernel_is_an_error(x):
     [
         ({"schedule": 3}, "order of the warps"),
         ({"cooperative": True}, "cooperative"),
-        ({"addresses": "host"}, "addresses of the host"),
     ],
 )
 def test_some_options_need_the_numpy_machine(options, reason, x):

@@ -94,8 +94,6 @@ def _unsuitable(kernel: PreparedKernel, options: LaunchOptions, course: Course, 
         return "asynchronous operations are late"
     if options.cooperative:
         return "the launch is cooperative"
-    if options.is_at_host_addresses:
-        return "arrays have the addresses of the host"
     if kernel.compiled.polls.lock_attempts:
         return "the kernel takes locks"
     return ""

@@ -211,8 +211,21 @@ def accesses_of(program: KernelProgram) -> Iterator[PtxInstruction]:
             yield x
 
 
+_last: list[tuple[KernelProgram, Checks]] = []
+"""The program that was looked at last: every row of a kernel asks."""
+
+
 def checks_of(program: KernelProgram) -> Checks:
     """Return what the checks of a program depend on."""
+    known = _last[-1:]
+    if known and known[0][0] is program:
+        return known[0][1]
+    found = _checks(program)
+    _last[:] = [(program, found)]
+    return found
+
+
+def _checks(program: KernelProgram) -> Checks:
     smallest, atomics = 4, 0
     for x in accesses_of(program):
         smallest = min(smallest, bits_of_type(x.modifiers[-1]) // 8)
