@@ -67,8 +67,8 @@ _OF_WARP = (
     "match.any.sync.b32 {r}, {r}, 0xffffffff", "bar.warp.sync 0xffffffff", "activemask.b32 {r}",
 )  # fmt: skip
 _FAULTS = (
-    "add.u32 {r}, {r}, %r30", "ld.shared.u32 {r}, [%r26+128]", "st.shared.u32 [s+4], {r}",
-    "ld.global.u32 {r}, [%d13+1]", "st.global.u32 [%d13+65536], {r}", "@%p7 mov.u32 {r}, 1", "ld.shared.u32 {r}, [s+4000]", "bar.sync 0",
+    "add.u32 {r}, {r}, %r30", "ld.shared.u32 {r}, [%r26+128]", "st.shared.u32 [s+4], {r}", "@%p7 mov.u32 {r}, 1",
+    "ld.global.u32 {r}, [%d13+1]", "st.global.u32 [%d13+65536], {r}", "ld.shared.u32 {r}, [s+4000]", "bar.sync 0",
 )  # fmt: skip
 
 

@@ -84,7 +84,8 @@ def test_a_machine_that_does_not_exist_is_an_error(given, x):
 def test_a_flag_runs_the_launch_again_from_the_beginning(x):
     # The second store is out of bounds; the first one is done once.
     report = launch(
-        "ld.global.u32 %r1, [%d3]; add.u32 %r1, %r1, 1; st.global.u32 [%d1], %r1; st.global.u32 [%d1+4096], %r1; ret;", x
+        "ld.global.u32 %r1, [%d3]; add.u32 %r1, %r1, 1; st.global.u32 [%d1], %r1; st.global.u32 [%d1+4096], %r1; ret;",
+        x,
     )
     assert report.machine_reason == "an access may be out of bounds"
     assert {f.kind for f in report.findings} == {"out of bounds"}

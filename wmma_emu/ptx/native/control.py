@@ -8,7 +8,6 @@ from wmma_emu.ptx.machine.barriers import decode_barrier
 from wmma_emu.ptx.machine.compile import CompiledProgram
 from wmma_emu.ptx.machine.control import CONTROL
 from wmma_emu.ptx.machine.warp_sync import is_bar_warp, required_lanes
-from wmma_emu.ptx.native.context_code import EVERYONE
 from wmma_emu.ptx.native.control_words import BlockField, Kind, Sync
 from wmma_emu.ptx.native.rows import NotNativeError
 from wmma_emu.ptx.native.warp_layout import WarpLayout
@@ -16,6 +15,9 @@ from wmma_emu.ptx.program.flow import targets_of
 from wmma_emu.ptx.program.program import KernelProgram, Predicate, PtxInstruction, Register
 
 Words = dict[BlockField, int]
+
+EVERYONE = 0xFFFF_FFFF
+"""The mask of all lanes."""
 
 
 class Places(NamedTuple):
@@ -75,7 +77,7 @@ def sync_words(instruction: PtxInstruction, layout: WarpLayout) -> Words:
     if members is None:
         return words
     words[BlockField.SYNC_GUARD], words[BlockField.SYNC_COMPLEMENT] = guard_of(instruction.guard, layout)
-    if members in ("all", "live"):
+    if isinstance(members, str):
         words[BlockField.SYNC] = Sync.ALL if members == "all" else Sync.LIVE
     else:
         words[BlockField.SYNC] = Sync.BARRIER if is_bar_warp(instruction) else Sync.NAMED
@@ -110,14 +112,18 @@ def landing_words(pc: int, places: Places, layout: WarpLayout) -> Words:
 def exit_words(layout: WarpLayout) -> Words:
     """Return the words of a basic block at which threads exit."""
     guard, complement = guard_of(None, layout)
-    return {BlockField.KIND: Kind.EXIT, BlockField.GUARD: guard, BlockField.COMPLEMENT: complement, BlockField.IS_EXIT: 1}
+    return {
+        BlockField.KIND: Kind.EXIT,
+        BlockField.GUARD: guard,
+        BlockField.COMPLEMENT: complement,
+        BlockField.IS_EXIT: 1,
+    }
 
 
 def _to(place: int, layout: WarpLayout) -> Words:
     guard, complement = guard_of(None, layout)
-    return {
-        BlockField.KIND: Kind.JUMP, BlockField.GUARD: guard, BlockField.COMPLEMENT: complement, BlockField.TARGET: place, BlockField.NEXT: place,
-    }  # fmt: skip
+    words: Words = {BlockField.KIND: Kind.JUMP, BlockField.GUARD: guard, BlockField.COMPLEMENT: complement}
+    return words | {BlockField.TARGET: place, BlockField.NEXT: place}
 
 
 class _Ends(NamedTuple):
@@ -172,12 +178,13 @@ def _barrier(end: _Ends) -> Words:
         raise NotNativeError(instruction.opcode)
     barrier = decode_barrier(instruction)
     words = {
-        BlockField.KIND: Kind.BARRIER, BlockField.SLOT: layout.source(barrier.number, "u32"), BlockField.WAITS: int(barrier.waits),
+        BlockField.KIND: Kind.BARRIER, BlockField.SLOT: layout.source(barrier.number, "u32"),
+        BlockField.WAITS: int(barrier.waits),
     }  # fmt: skip
     words[BlockField.SOURCE], words[BlockField.VOTES_COMPLEMENT] = layout.constant(0, 1), 0
     if barrier.threads is not None:
         words[BlockField.THREADS] = layout.source(barrier.threads, "u32")
-    if barrier.reduction:
+    if barrier.reduction and barrier.source is not None:
         if instruction.guard is not None or barrier.threads is not None:
             raise NotNativeError(f"{instruction.opcode} with a guard or a number of threads")
         source = barrier.source

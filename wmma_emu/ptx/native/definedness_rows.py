@@ -2,63 +2,48 @@
 """Rows that follow the lanes in which registers are defined, for the registers of which no analysis proves it."""
 
 from collections.abc import Sequence
+from functools import partial
 
-from llvmlite import ir
-
-from wmma_emu.llvm.code import LONG, POINTER, WORD, Code, Value
+from wmma_emu.ptx.native.body import Bits, Body, native
 from wmma_emu.ptx.native.context import Flag
-from wmma_emu.ptx.native.context_code import raise_flag, without
-from wmma_emu.ptx.native.rows import Row
+from wmma_emu.ptx.native.memory.stamps import flag_if
+from wmma_emu.ptx.native.rows import WORD, Row
 
 
 def require_defined(masks: Sequence[int]) -> Row:
     """Return a row that raises a flag if a register is undefined in a lane; ``masks`` are the offsets of the masks."""
-    return Row("require defined", _define_require, (len(masks), *masks))
+    name = "require defined"
+    return Row(name, partial(native, name, write=_require), (len(masks), *masks))
 
 
 def propagate(sources: Sequence[int], targets: Sequence[int]) -> Row:
-    """Return a row after which registers are defined in the lanes in which all of the sources are, if there are any."""
-    return Row("propagate definedness", _define_propagate, (len(sources), len(targets), *sources, *targets))
+    """Return a row after which registers are defined in the lanes in which all sources are; in all without sources."""
+    name = "propagate definedness"
+    return Row(name, partial(native, name, write=_propagate), (len(sources), len(targets), *sources, *targets))
 
 
-def _code(module: ir.Module, name: str) -> Code:
-    return Code(module, name, ir.VoidType(), [POINTER, POINTER, POINTER, WORD])
+def _mask(warp: Bits, record: Bits, number: Bits) -> Bits:
+    """Return the pointer to the mask whose offset is a word of the record."""
+    return warp.at(record.at(number << 2).load(WORD, 4).cast(64))
 
 
-def _mask(code: Code, warp: Value, record: Value, number: Value) -> Value:
-    """Return a pointer to the mask whose offset is a word of the record."""
-    offset = code.load(record, code.build.shl(number, code.value(2, LONG)), WORD)
-    return code.at(warp, code.long(offset))
-
-
-def _joint(code: Code, warp: Value, record: Value, first: int, count: Value) -> Value:
+def _joint(body: Body, warp: Bits, record: Bits, first: int, count: Bits) -> Bits:
     """Return the lanes that are in all masks of a part of the record."""
-    both = code.variable(WORD, -1)
-    with code.repeat(count) as i:
-        at = _mask(code, warp, record, code.build.add(i, code.value(first, LONG)))
-        both.set(code.build.and_(both.value, code.load(at, 0, WORD)))
-    return both.value
+    both = body.variable(WORD)
+    both.store(body.constant(WORD, -1), 4)
+    with body.repeat(count) as i:
+        both.store(both.load(WORD, 4) & _mask(warp, record, i + first).load(WORD, 4), 4)
+    return both.load(WORD, 4)
 
 
-def _define_require(module: ir.Module) -> ir.Function:
-    code = _code(module, "require defined")
-    context, warp, record, mask = code.arguments
-    defined = _joint(code, warp, record, 1, code.long(code.load(record, 0, WORD)))
-    with code.when(code.is_nonzero(without(code, mask, defined)), likely=False):
-        raise_flag(code, context, Flag.UNDEFINED)
-    code.give()
-    return code.function
+def _require(body: Body, context: Bits, warp: Bits, record: Bits, mask: Bits) -> None:
+    defined = _joint(body, warp, record, 1, record.load(WORD, 4).cast(64))
+    flag_if(body, (mask & ~defined).differs(0), context, Flag.UNDEFINED)
 
 
-def _define_propagate(module: ir.Module) -> ir.Function:
-    code = _code(module, "propagate definedness")
-    _, warp, record, mask = code.arguments
-    sources, targets = (code.long(code.load(record, offset, WORD)) for offset in (0, 4))
-    defined = code.build.and_(mask, _joint(code, warp, record, 2, sources))
-    first = code.build.add(sources, code.value(2, LONG))
-    with code.repeat(targets) as i:
-        at = _mask(code, warp, record, code.build.add(i, first))
-        kept = without(code, code.load(at, 0, WORD), mask)
-        code.store(at, 0, code.build.or_(kept, defined), WORD)
-    code.give()
-    return code.function
+def _propagate(body: Body, context: Bits, warp: Bits, record: Bits, mask: Bits) -> None:
+    sources, targets = (record.at(4 * i).load(WORD, 4).cast(64) for i in range(2))
+    defined = mask & _joint(body, warp, record, 2, sources)
+    with body.repeat(targets) as i:
+        place = _mask(warp, record, i + sources + 2)
+        place.store((place.load(WORD, 4) & ~mask) | defined, 4)

@@ -4,15 +4,13 @@
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from llvmlite import ir
-
-from wmma_emu.llvm.code import LONG, POINTER, WORD, Code
 from wmma_emu.ptx.machine.barriers import decode_barrier
-from wmma_emu.ptx.native.context_code import LANES_OF_WORDS, bits_of, first_value, without
+from wmma_emu.ptx.native.body import Bits, Body, native
 from wmma_emu.ptx.native.control_words import BarrierField
-from wmma_emu.ptx.native.leave_code import barrier_state
-from wmma_emu.ptx.native.rows import NotNativeError, Row
+from wmma_emu.ptx.native.leave import state_of_barrier
+from wmma_emu.ptx.native.rows import WORD, NotNativeError, Row
 from wmma_emu.ptx.native.warp_layout import WarpLayout
+from wmma_emu.ptx.native.words import first_value, replace, word
 from wmma_emu.ptx.program.program import AddressOperand, ParameterCopy, PtxInstruction, Symbol
 
 
@@ -45,22 +43,18 @@ def votes_row(instruction: PtxInstruction, layout: WarpLayout) -> Row:
         raise NotNativeError(instruction.opcode)
     record = layout.source(barrier.number, "u32"), layout.offset_of(barrier.result)
     name = f"result of bar.red.{barrier.reduction}"
-    return Row(name, partial(_define_votes, name=name, reduction=barrier.reduction), record)
+    write = partial(_write_votes, reduction=barrier.reduction)
+    return Row(name, partial(native, name, write=write), record)
 
 
-def _define_votes(module: ir.Module, name: str, reduction: str) -> ir.Function:
-    code = Code(module, name, ir.VoidType(), [POINTER, POINTER, POINTER, WORD])
-    context, warp, record, mask = code.arguments
-    number, target = (code.long(code.load(record, 4 * i, WORD)) for i in range(2))
-    state = barrier_state(code, context, code.long(first_value(code, warp, number, mask)))
-    votes, arrived = (code.load(state, 8 * x, LONG) for x in (BarrierField.RESULT_VOTES, BarrierField.RESULT_ARRIVED))
+def _write_votes(
+    body: Body, context: Bits, warp: Bits, record: Bits, mask: Bits, *, reduction: str
+) -> None:  # fmt: skip
+    number, target = (record.at(4 * i).load(WORD, 4).cast(64) for i in range(2))
+    state = state_of_barrier(context, first_value(warp, number, mask).cast(64))
+    votes, arrived = (word(state, x) for x in (BarrierField.RESULT_VOTES, BarrierField.RESULT_ARRIVED))
     if reduction == "popc":
-        words = code.splat(code.build.trunc(votes, WORD), 32)
-        old = code.load(warp, target, LANES_OF_WORDS, align=64)
-        code.store(warp, target, code.build.select(bits_of(code, mask), words, old), LANES_OF_WORDS, align=64)
-    else:
-        holds = code.is_equal(votes, arrived) if reduction == "and" else code.is_nonzero(votes)
-        others = without(code, code.load(warp, target, WORD), mask)
-        code.store(warp, target, code.build.select(holds, code.build.or_(others, mask), others), WORD)
-    code.give()
-    return code.function
+        return replace(warp, target, mask, votes.cast(32).repeated(32))
+    holds = votes.equals(arrived) if reduction == "and" else votes.differs(0)
+    others = warp.at(target).load(WORD, 4) & ~mask
+    return warp.at(target).store(holds.chosen(others | mask, others), 4)

@@ -19,10 +19,10 @@ from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.machine.limits import Counts, Deadline, Limits
 from wmma_emu.ptx.machine.run import blocks_at_once
 from wmma_emu.ptx.memory.heap import GlobalMemory
-from wmma_emu.ptx.native.blocks_code import DONE
+from wmma_emu.ptx.native.blocks import DONE
 from wmma_emu.ptx.native.context import Flag, Word
 from wmma_emu.ptx.native.control_words import BarrierField, MachineWord
-from wmma_emu.ptx.native.leave_code import BARRIERS
+from wmma_emu.ptx.native.leave import BARRIERS
 from wmma_emu.ptx.native.memory.memory_of_launch import NativeMemory, races_between_workers
 from wmma_emu.ptx.native.rows import NotNativeError
 from wmma_emu.ptx.native.table import KernelTable
@@ -93,7 +93,9 @@ def run(launching: Launching, limits: Limits, spent: float = 0) -> NativeOutcome
         return NativeOutcome(flags, deadline.seconds)
     shared.memory.note_written([x.memory for x in workers])
     executed = sum(int(x.context[Word.EXECUTED]) for x in workers)
-    return NativeOutcome(flags, deadline.seconds, Counts(executed, steps, deadline.seconds, size, True, machine="native"))
+    return NativeOutcome(
+        flags, deadline.seconds, Counts(executed, steps, deadline.seconds, size, True, machine="native")
+    )
 
 
 def _cores() -> int:
@@ -165,7 +167,7 @@ class _Worker:
 
     def _fill(self, launching: Launching, table: KernelTable) -> None:
         shared, grid, block = self._shared, launching.grid, launching.block
-        values = {
+        values: dict[int, int] = {
             **{Word[f"GRID_{x.upper()}"]: getattr(grid, x) for x in "xyz"},
             **{Word[f"BLOCK_{x.upper()}"]: getattr(block, x) for x in "xyz"},
             Word.WARPS: shared.threads.num_warps,

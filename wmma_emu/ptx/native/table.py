@@ -14,7 +14,7 @@ from wmma_emu.ptx.machine.compile import CompiledProgram
 from wmma_emu.ptx.machine.warp_sync import is_bar_warp, required_lanes
 from wmma_emu.ptx.native import memory, operations, products
 from wmma_emu.ptx.native.assignment import Unproven, is_value, unproven_registers
-from wmma_emu.ptx.native.blocks_code import RUN_BLOCKS, define_driver
+from wmma_emu.ptx.native.blocks import RUN_BLOCKS, define_driver
 from wmma_emu.ptx.native.control import (
     Words,
     end_words,
@@ -26,7 +26,7 @@ from wmma_emu.ptx.native.control import (
     places_of,
     sync_words,
 )
-from wmma_emu.ptx.native.control_words import EntryField, BlockField
+from wmma_emu.ptx.native.control_words import BlockField, EntryField
 from wmma_emu.ptx.native.definedness_rows import propagate, require_defined
 from wmma_emu.ptx.native.landings import move_instructions, votes_row
 from wmma_emu.ptx.native.rows import NotNativeError, Row

@@ -8,8 +8,8 @@ of other packages use it for the accesses of matrix instructions.
 from llvmlite import ir
 
 from wmma_emu.layouts.spec import LANES
+from wmma_emu.ptx.native.body import BIT, BYTE, Bits, Body, internal
 from wmma_emu.ptx.native.context import Flag, Word
-from wmma_emu.ptx.native.memory.body import BIT, BYTE, Bits, Body, internal
 from wmma_emu.ptx.native.memory.copies_in_flight import check_sources
 from wmma_emu.ptx.native.memory.products_in_flight import follow_write
 from wmma_emu.ptx.native.memory.stamps import (

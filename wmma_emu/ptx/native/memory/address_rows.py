@@ -8,9 +8,9 @@ from llvmlite import ir
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.memory.address_map import BASES, WINDOW_BITS, WINDOWS
 from wmma_emu.ptx.memory.proxies.asynchronous import UsedProxies
+from wmma_emu.ptx.native.body import Bits, Body, native
 from wmma_emu.ptx.native.context import Flag
 from wmma_emu.ptx.native.memory.access import search_range
-from wmma_emu.ptx.native.memory.body import Bits, Body, native
 from wmma_emu.ptx.native.memory.operands import read, source_of, target_of, word, write, write_predicate
 from wmma_emu.ptx.native.memory.stamps import flag_if, state_of
 from wmma_emu.ptx.native.memory.state import Range, RangeFlag

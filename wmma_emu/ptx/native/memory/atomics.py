@@ -10,9 +10,9 @@ from llvmlite import ir
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.llvm.values import NotTraceableError, Symbol
 from wmma_emu.ptx.memory.address_map import WINDOWS
+from wmma_emu.ptx.native.body import Bits, Body, internal, native
 from wmma_emu.ptx.native.context import Flag
 from wmma_emu.ptx.native.memory.access import access, slot_of
-from wmma_emu.ptx.native.memory.body import Bits, Body, internal, native
 from wmma_emu.ptx.native.memory.loads_and_stores import in_spaces
 from wmma_emu.ptx.native.memory.operands import address_of, addresses, source_of, target_of, word
 from wmma_emu.ptx.native.memory.stamps import raise_flag, state_of

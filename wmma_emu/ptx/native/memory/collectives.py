@@ -9,8 +9,8 @@ from llvmlite import ir
 
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.llvm.values import Symbol
+from wmma_emu.ptx.native.body import BIT, Bits, Body, internal, native
 from wmma_emu.ptx.native.context import Flag
-from wmma_emu.ptx.native.memory.body import BIT, Bits, Body, internal, native
 from wmma_emu.ptx.native.memory.operands import (
     FULL,
     NOWHERE,

@@ -7,9 +7,9 @@ from typing import NamedTuple
 from llvmlite import ir
 
 from wmma_emu.layouts.spec import LANES
+from wmma_emu.ptx.native.body import BIT, BYTE, Bits, Body, internal, native
 from wmma_emu.ptx.native.context import Flag
 from wmma_emu.ptx.native.memory.access import access, global_lane, range_of, record_lane, slot_of
-from wmma_emu.ptx.native.memory.body import BIT, BYTE, Bits, Body, internal, native
 from wmma_emu.ptx.native.memory.operands import NOWHERE, address_of, addresses, read, word
 from wmma_emu.ptx.native.memory.products_in_flight import follow_arrival
 from wmma_emu.ptx.native.memory.stamps import field, flag_if, own_stamp, pointer, raise_flag, state_of, warp_state

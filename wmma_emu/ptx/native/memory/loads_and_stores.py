@@ -9,9 +9,9 @@ from llvmlite import ir
 
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.memory.address_map import BASES, WINDOW_BITS, WINDOWS
+from wmma_emu.ptx.native.body import Bits, Body, internal, native
 from wmma_emu.ptx.native.context import Flag, Word
 from wmma_emu.ptx.native.memory.access import access, record_lane, slot_of
-from wmma_emu.ptx.native.memory.body import Bits, Body, internal, native
 from wmma_emu.ptx.native.memory.neighbours import move_neighbours
 from wmma_emu.ptx.native.memory.operands import (
     FULL,

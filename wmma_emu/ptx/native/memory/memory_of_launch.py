@@ -38,6 +38,9 @@ _MOST_LOCAL = 1 << 26
 """The largest local memory of a block, in bytes: it is prepared for every block."""
 
 
+_PAGE = 4096
+
+
 class NativeMemory:
     """The memory of a launch: the heap, which all workers share, and the memory of the block of each worker.
 
@@ -140,8 +143,9 @@ class WorkerMemory:
 
     @property
     def bytes_of_records(self) -> int:
-        """The bytes of the records of global memory, at most; pages that were not accessed take none."""
-        return int(self.writes.nbytes + self.reads.nbytes + self.line_writes.nbytes + self.line_reads.nbytes)
+        """The bytes that the records of global memory take at most so far, as pages of the host."""
+        pages = min(int(self._state[Field.EXPANDED]) * 2 * _PAGE, self.writes.nbytes + self.reads.nbytes)
+        return pages + self.line_writes.nbytes + self.line_reads.nbytes
 
 
 def _at(array: NDArray[Any]) -> int:

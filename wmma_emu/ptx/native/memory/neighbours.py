@@ -4,6 +4,7 @@
 from llvmlite import ir
 
 from wmma_emu.layouts.spec import LANES
+from wmma_emu.ptx.native.body import BIT, Bits, Body, internal
 from wmma_emu.ptx.native.context import Flag, Word
 from wmma_emu.ptx.native.memory.access import (
     check_shadow,
@@ -13,13 +14,13 @@ from wmma_emu.ptx.native.memory.access import (
     range_of,
     shared_records,
 )
-from wmma_emu.ptx.native.memory.body import BIT, Bits, Body, internal
 from wmma_emu.ptx.native.memory.products_in_flight import follow_write
 from wmma_emu.ptx.native.memory.stamps import (
     KINDS,
     check,
     expand_line,
     flag_if,
+    is_expanded,
     joined,
     needs_granules,
     own_stamp,
@@ -86,20 +87,39 @@ def _in_global(
     flags = found.at(8 * Range.FLAGS).load(LONG, 8)
     index = granule_of(found, first, granule)
     watched = (flags & RangeFlag.WATCHED).differs(0)
-    are_lines = ~watched | (index & LINE - 1).equals(0)
     writeable = (flags & RangeFlag.WRITEABLE).differs(0) if kind == "write" else body.constant(BIT, 1)
-    with body.when(is_found(found) & (first & size - 1).equals(0) & are_lines & writeable):
+    with body.when(is_found(found) & (first & size - 1).equals(0) & writeable):
         enter(body, context, found, first, total, writes=int(kind == "write"))
         with body.when(watched):
             own = own_stamp(body, state, warp)
+            constants = {"kind": kind, "shift": _shift(size, granule), "atomics": atomics}
             step = LANES >> _shift(size, granule)
-            with body.repeat(LANES // step) as i:
-                check_line(
-                    body, context, (index >> 5) + i, own + i * step, kind=kind, shift=_shift(size, granule),
-                    atomics=atomics,
-                )  # fmt: skip
+            with body.either((index & LINE - 1).equals(0)) as (then, otherwise):
+                with then, body.repeat(LANES // step) as i:
+                    check_line(body, context, (index >> 5) + i, own + i * step, **constants)
+                with otherwise:
+                    parts = body.constant(LONG, LANES // step * (LINE // PART))
+                    check_parts(body, context, index, own, parts, **constants)
         host = found.at(8 * Range.HOST).load(LONG, 8) + first
         result.store(Bits(body, body.builder.inttoptr(host.value, POINTER)), 8)
+
+
+@internal(ir.VoidType(), POINTER, LONG, LONG, LONG)
+def check_parts(
+    body: Body, context: Bits, index: Bits, own: Bits, parts: Bits, *, kind: str, shift: int, atomics: int
+) -> None:  # fmt: skip
+    """Check and record an access to granules of global memory, some at a time: lane j >> shift accesses granule j."""
+    state = state_of(context)
+    with body.repeat(parts) as i:
+        first = index + i * PART
+        for one in (first, first + (PART - 1)):
+            with body.when(~is_expanded(state, one >> 5), likely=False):
+                expand_line(body, state, one >> 5)
+        of_writes, of_reads = (pointer(state, x).at(first << 3) for x in (Field.WRITES, Field.READS))
+        stamps = stamps_of(body, own + (i * PART >> shift), LONG, PART, shift)
+        check(body, context, of_writes, of_reads, stamps, kind, atomics)
+        if kind == "write":
+            of_writes.store(stamps, 8)
 
 
 @internal(ir.VoidType(), POINTER, LONG, LONG)
@@ -115,15 +135,8 @@ def check_line(body: Body, context: Bits, line: Bits, own: Bits, *, kind: str, s
         parts = parts | needs_granules(others, stamp)
     with body.either(parts) as (then, otherwise):
         with then:
-            with body.when((last >> Stamp.EXPANDED).equals(0)):
-                expand_line(body, state, line)
-            with body.repeat(LINE // PART) as i:
-                at = (line * (LINE // PART) + i) * (8 * PART)
-                of_writes, of_reads = (pointer(state, x).at(at) for x in (Field.WRITES, Field.READS))
-                stamps = stamps_of(body, own + (i * PART >> shift), LONG, PART, shift)
-                check(body, context, of_writes, of_reads, stamps, kind, atomics)
-                if kind == "write":
-                    of_writes.store(stamps, 8)
+            parts = body.constant(LONG, LINE // PART)
+            check_parts(body, context, line << 5, own, parts, kind=kind, shift=shift, atomics=atomics)
         with otherwise:
             raced = unordered(last, stamp)
             if kind == "write":

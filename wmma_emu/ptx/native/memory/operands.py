@@ -6,7 +6,7 @@ from typing import NamedTuple
 from llvmlite import ir
 
 from wmma_emu.layouts.spec import LANES
-from wmma_emu.ptx.native.memory.body import BIT, Bits, Body
+from wmma_emu.ptx.native.body import BIT, Bits, Body
 from wmma_emu.ptx.native.rows import WORD, NotNativeError
 from wmma_emu.ptx.native.warp_layout import WarpLayout
 from wmma_emu.ptx.program.operand_kinds import describe

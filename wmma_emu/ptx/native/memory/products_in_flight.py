@@ -14,8 +14,8 @@ from enum import IntEnum
 
 from llvmlite import ir
 
+from wmma_emu.ptx.native.body import Bits, Body, internal
 from wmma_emu.ptx.native.context import Flag, Word
-from wmma_emu.ptx.native.memory.body import Bits, Body, internal
 from wmma_emu.ptx.native.memory.stamps import field, flag_if, state_of
 from wmma_emu.ptx.native.memory.state import Field, Stamp
 from wmma_emu.ptx.native.rows import LONG, POINTER, WORD

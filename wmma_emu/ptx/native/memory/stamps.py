@@ -8,8 +8,8 @@ the bits ``LANES``, ``WARPS`` and ``BLOCKS``.
 
 from llvmlite import ir
 
+from wmma_emu.ptx.native.body import Bits, Body, internal
 from wmma_emu.ptx.native.context import Flag, Word
-from wmma_emu.ptx.native.memory.body import Bits, Body, internal
 from wmma_emu.ptx.native.memory.state import (
     BARRIERS_MASK,
     BLOCK_MASK,
@@ -153,6 +153,8 @@ def stamps_of(body: Body, own: Bits, kind: ir.Type, count: int, shift: int = 31)
 @internal(ir.VoidType(), POINTER, LONG)
 def expand_line(body: Body, state: Bits, line: Bits) -> None:
     """Give each granule of a line its own record."""
+    place = state.at(8 * Field.EXPANDED)
+    place.store(place.load(LONG, 8) + 1, 8)
     for lines, granules in ((Field.LINE_WRITES, Field.WRITES), (Field.LINE_READS, Field.READS)):
         place = pointer(state, lines).at(line << 3)
         record = place.load(LONG, 8)

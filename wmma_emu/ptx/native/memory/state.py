@@ -56,6 +56,8 @@ class Field(IntEnum):
     PARAMETER_BYTES = 18
     HAS_PRODUCTS = 19
     """Whether the kernel has products of warpgroups, which read shared memory asynchronously."""
+    EXPANDED = 20
+    """The number of lines whose granules have their own records."""
     SLOTS = 32
     """The last range that some instructions have accessed, as host pointers: `SLOTS` of them."""
 

@@ -3,8 +3,8 @@
 
 from llvmlite import ir
 
+from wmma_emu.ptx.native.body import Bits, Body, internal
 from wmma_emu.ptx.native.context import Word
-from wmma_emu.ptx.native.memory.body import Bits, Body, internal
 from wmma_emu.ptx.native.memory.stamps import field, pointer, state_of, warp_state
 from wmma_emu.ptx.native.memory.state import BARRIERS_MASK, MEETINGS_MASK, Field, Stamp, WarpField
 from wmma_emu.ptx.native.rows import LONG, POINTER, WORD

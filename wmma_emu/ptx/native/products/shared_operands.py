@@ -8,9 +8,9 @@ from llvmlite import ir
 from wmma_emu.layouts.matrix_descriptor import MatrixDescriptor
 from wmma_emu.layouts.shared_memory_table import CHUNK_BYTES, Major
 from wmma_emu.layouts.spec import LANES
+from wmma_emu.ptx.native.body import Bits, Body
 from wmma_emu.ptx.native.context import Flag
 from wmma_emu.ptx.native.memory.access import access
-from wmma_emu.ptx.native.memory.body import Bits, Body
 from wmma_emu.ptx.native.memory.stamps import flag_if, state_of
 from wmma_emu.ptx.native.memory.state import Checks
 from wmma_emu.ptx.native.rows import LONG, POINTER, WORD

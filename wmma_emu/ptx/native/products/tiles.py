@@ -11,9 +11,9 @@ from llvmlite import ir
 from wmma_emu.arithmetic.native.code import address, store
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.llvm.values import Symbol
+from wmma_emu.ptx.native.body import Bits, Body, native
 from wmma_emu.ptx.native.context import Flag
 from wmma_emu.ptx.native.memory.access import access, record_lane, slot_of
-from wmma_emu.ptx.native.memory.body import Bits, Body, native
 from wmma_emu.ptx.native.memory.loads_and_stores import SPACES, in_spaces
 from wmma_emu.ptx.native.memory.operands import address_of, addresses, read, word
 from wmma_emu.ptx.native.memory.stamps import flag_if, own_stamp, state_of

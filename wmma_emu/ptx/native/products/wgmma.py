@@ -18,8 +18,8 @@ from wmma_emu.layouts import LaneMap
 from wmma_emu.layouts.shared_memory_table import CHUNK_BYTES
 from wmma_emu.layouts.spec import LANES, WARPS
 from wmma_emu.llvm.values import Symbol, constant
+from wmma_emu.ptx.native.body import Bits, Body, native
 from wmma_emu.ptx.native.context import Flag, Word
-from wmma_emu.ptx.native.memory.body import Bits, Body, native
 from wmma_emu.ptx.native.memory.operands import read, word
 from wmma_emu.ptx.native.memory.products_in_flight import (
     begin_product,

@@ -67,6 +67,9 @@ class Bits:
     def __rshift__(self, other: Bits | int) -> Bits:
         return self._write("lshr", other)
 
+    def __neg__(self) -> Bits:
+        return Bits(self.body, self.body.builder.neg(self.value))
+
     def __invert__(self) -> Bits:
         return Bits(self.body, self.body.builder.not_(self.value))
 
@@ -240,6 +243,19 @@ class Body:
         self.builder.branch(head)
         self.builder.position_at_end(behind)
 
+    @contextmanager
+    def loop(self) -> Iterator[Loop]:
+        """Write a loop that repeats until it is left."""
+        made = Loop(self)
+        self.builder.branch(made.head)
+        self.builder.position_at_end(made.head)
+        yield made
+        if not self.builder.block.is_terminated:
+            self.builder.branch(made.head)
+        self.builder.position_at_end(made.end)
+        if not made.is_left:
+            self.builder.unreachable()
+
     def intrinsic(self, name: str, *arguments: Bits, returns: Any = None) -> Bits:
         """Call an intrinsic function that is overloaded by the type of its first argument."""
         kinds = [x.type for x in arguments]
@@ -266,6 +282,25 @@ class Body:
         self.builder.call(function, [target.value, ir.Constant(BYTE, byte), size.value, ir.Constant(BIT, 0)])
 
 
+class Loop:
+    """A loop of a body."""
+
+    def __init__(self, body: Body) -> None:
+        self._body, self.is_left = body, False
+        self.head, self.end = (body.function.append_basic_block(x) for x in ("head", "end"))
+
+    def leave_unless(self, condition: Bits) -> None:
+        """Write a branch that leaves the loop if a condition does not hold."""
+        self.is_left = True
+        following = self._body.function.append_basic_block("following")
+        self._body.builder.cbranch(condition.value, following, self.end)
+        self._body.builder.position_at_end(following)
+
+    def restart(self) -> None:
+        """Write a branch to the next repetition."""
+        self._body.builder.branch(self.head)
+
+
 class InternalFunction:
     """A function that is written once in each module that calls it; decorate the function that writes its body.
 
@@ -280,7 +315,7 @@ class InternalFunction:
     >>> body = Body(ir.Function(ir.Module(), ir.FunctionType(WORD, [WORD]), "f"))
     >>> body.give(twice_plus(body, body.arguments[0], more=7))
     >>> [x.name for x in body.module.functions]
-    ['f', 'memory.twice_plus.7']
+    ['f', 'body.twice_plus.7']
     """
 
     def __init__(self, write: Callable[..., Any], returns: Any, parameters: Sequence[Any], attributes: str) -> None:
@@ -289,7 +324,8 @@ class InternalFunction:
 
     def define(self, module: ir.Module, **constants: Any) -> ir.Function:
         """Return the function in a module, which is written now if the module does not have it."""
-        name = ".".join(("memory", self._write.__name__, *(str(constants[x]) for x in sorted(constants))))
+        where = self._write.__module__.rpartition(".")[2]
+        name = ".".join((where, self._write.__name__, *(str(constants[x]) for x in sorted(constants))))
         found = module.globals.get(name)
         if found is not None:
             return found
