@@ -152,9 +152,13 @@ class MissingModuleError(BackendUnavailableError, ModuleNotFoundError):
 
 
 class LaunchLimitError(WmmaEmuError, RuntimeError):
-    """A kernel that exceeds its launch's limit of steps, time or memory; ``output`` is its output until then."""
+    """A kernel that exceeds its launch's limit of steps, time or memory; ``output`` is its output until then.
+
+    ``report`` has the findings until then, None if the launch had not begun. ``interrupted`` is for internal use.
+    """
 
     output = ""
+    interrupted: Any = None
 
 
 class MemoryLimitError(MemoryError, WmmaEmuError):

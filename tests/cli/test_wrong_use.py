@@ -164,8 +164,8 @@ WRONG = [
      "'race'? Kinds are out of bounds, misaligned, uninitialised, partly uninitialised, read-only, race, race of an "
      "unused value, race within a warp, lanes store to one place, race of equal bytes, missing wait, mbarrier "
      "not initialised, over-arrival, transaction bytes, wrong parity, missing proxy fence, omitted proxy fence, stale "
-     "tensor map, copy by several lanes, copy in flight at the end, barrier divergence, barriers at several "
-     "instructions, partial warp, illegal metadata, illegal operand"),
+     "tensor map, copy by several lanes, copy in flight at the end, load in flight at the end, barrier "
+     "divergence, barriers at several instructions, partial warp, illegal metadata, illegal operand"),
     (["gemm", "a.npy", "b.npy", "h100"], "gemm takes no further argument 'h100'; did you mean --arch h100?"),
     (["gemm", "a.npy", "b.npy", "c.npy"], "gemm takes no further argument 'c.npy'; did you mean --c c.npy?"),
     (["list", "--typ", "f16"], "list has no option '--typ'; it has --help, --type, --shape, --arch, --family, "

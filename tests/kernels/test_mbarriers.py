@@ -103,6 +103,21 @@ def test_a_phase_lacks_the_bytes_that_it_expects():
     assert [x.kind for x in caught.value.report.findings] == ["deadlock"]
 
 
+def test_a_deadlock_does_not_lose_the_findings_before_it():
+    def k(t):
+        s, bar = t.shared(64, np.float32), t.mbarrier()
+        if t.warp_id == 0:
+            bar.init(1)
+        s[0] = t.warp_id
+        yield t.syncthreads()
+        yield bar.wait(0)
+
+    with pytest.raises(DivergenceError) as caught:
+        launched(k)
+    assert [x.kind for x in caught.value.report.findings] == ["race", "deadlock"]
+    assert any(x.startswith("findings until then: k: 1 error\nerror: race on s") for x in caught.value.__notes__)
+
+
 def test_the_table_of_a_deadlock_has_every_barrier():
     def k(t):
         bars, other = t.mbarrier(2), t.mbarrier()

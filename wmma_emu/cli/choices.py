@@ -19,8 +19,8 @@ FINDINGS = (
     "race-of-an-unused-value", "race-within-a-warp", "lanes-store-to-one-place", "race-of-equal-bytes", "missing-wait",
     "mbarrier-not-initialised", "over-arrival", "transaction-bytes", "wrong-parity",
     "missing-proxy-fence", "omitted-proxy-fence", "stale-tensor-map", "copy-by-several-lanes",
-    "copy-in-flight-at-the-end", "barrier-divergence", "barriers-at-several-instructions", "deadlock", "partial-warp",
-    "illegal-metadata", "illegal-operand", "trap",
+    "copy-in-flight-at-the-end", "load-in-flight-at-the-end", "barrier-divergence",
+    "barriers-at-several-instructions", "deadlock", "partial-warp", "illegal-metadata", "illegal-operand", "trap",
 )  # fmt: skip
 BLOCK_FORMATS = ("mxfp8_e4m3", "mxfp8_e5m2", "mxfp6_e3m2", "mxfp6_e2m3", "mxfp4_e2m1", "mxint8", "nvfp4")
 SCALE_RULES = ("floor", "ceil", "rceil", "even", "rne", "torchao", "torchao_cuda", "division", "transformer_engine")

@@ -78,9 +78,9 @@ class CallMachine:
             memory = self.state.memory
             memory.bulk_groups.finish()
             memory.mbarriers.complete_late(np.ones(self.state.shape[0], np.bool_), awaited_only=False)
-            memory.finish()
             report_bytes_left(self.state)
             report_wrong_parities(self.state)
+            memory.finish()
 
     def explain_deadlock(self) -> Diagnosis | None:
         """Report phases left out in a deadlock; return the table of mbarriers and a remedy, if there are any."""

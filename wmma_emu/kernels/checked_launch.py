@@ -126,6 +126,8 @@ class CheckedLaunch:
         report = self._report(completed=False)
         if report is not None and getattr(error, "report", None) is None:
             error.report = report  # type: ignore[attr-defined]
+            if others := tuple(x for x in report.findings if x.kind != kind):
+                error.add_note(f"findings until then: {summary_of(replace(report, findings=others))}")
 
     def finish(self) -> Report:
         """Return the report of a launch that has completed, after raising or warning of its findings as configured."""

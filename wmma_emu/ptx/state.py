@@ -54,6 +54,7 @@ class State:
     ``pending`` is the asynchronous products in flight. ``steps`` counts the instructions stepped so far, each by any
     number of threads, and ``output`` is the text that the kernel has printed. ``check_time`` raises if the time limit
     is exceeded; instructions that process threads one by one call it. ``clock`` is the emulated time.
+    ``register_counts`` are the numbers of registers of each warp, 0 before its first ``setmaxnreg``.
     """
 
     def __init__(
@@ -88,6 +89,7 @@ class State:
         self.output: list[str] = []
         self.check_time: Callable[[], None] = lambda: None
         self.clock = Clock()
+        self.register_counts = np.zeros(self.shape[:2], np.int16)
 
     def read(self, operand: Operand | None, type_name: str) -> Array:
         """Read a source operand as bit patterns of a type's width.

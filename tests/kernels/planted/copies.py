@@ -172,6 +172,16 @@ def end_without_a_wait(t, image, out, fixed):
         t.wait_group(0, read=True)
 
 
+@plant("load in flight at the end", 32, image_and_out(), severity="warning")
+def end_before_the_last_box(t, image, out, fixed):
+    box, bar = t.shared((2, 32), np.float32), t.mbarrier()
+    bar.init(1)
+    bar.arrive_expect_tx(t.box_bytes(image))
+    t.load_tensor(box, image, (4, 0), bar)  # <- load in flight at the end
+    if fixed:
+        yield bar.wait(0)
+
+
 @plant("race", 64, image_and_out())
 def arrival_of_one_warp_for_two(t, image, out, fixed):
     s, bar = t.shared((2, 32), np.float32), t.mbarrier()

@@ -431,3 +431,52 @@ def test_the_thread_whose_operation_was_the_last_may_reset_the_word(scope):
     END:"""
     assert findings(count.format(last=63), 1, 64) == []
     assert findings(count.format(last=31), 1, 64) != []  # others are still to come
+
+
+LAST_ONE_ENDS = """
+    setp.ne.u32 %p1, %r1, 0;
+    @%p1 bra BEGUN;
+    mbarrier.init.shared.b64 [bar], 64;
+    st.shared.u32 [gate], 64;
+BEGUN:
+    bar.sync 0;
+    {before}
+    mbarrier.arrive.shared.b64 %rd9, [bar];
+    {after}
+    setp.ne.u32 %p2, %r3, 0;
+    @%p2 bra END;
+    {fence}
+    atom.add.acquire.cta.shared.u32 %r10, [gate], -32;
+    setp.ne.u32 %p3, %r10, 32;
+    @%p3 bra END;
+    mbarrier.inval.shared.b64 [bar];
+END:
+"""
+"""One lane counts for each warp, and the last one ends the mbarrier, as the destructor of cuda::pipeline does."""
+
+MATCH, FENCE = "match.any.sync.b32 %r11, %r9, 0xffffffff;", "fence.sc.cta;"
+ENDS = {
+    "the lanes wait for each other": ("", MATCH, FENCE, True),
+    "in a vote": ("", "vote.sync.any.pred %p4, %p1, 0xffffffff;", FENCE, True),
+    "in a barrier": ("", "bar.warp.sync 0xffffffff;", FENCE, True),
+    "too early": (MATCH, "", FENCE, False),
+    "not at all": ("", "", FENCE, False),
+    "the lane that counts does not release": ("", MATCH, "", False),
+    "only some lanes wait": ("", "setp.gt.u32 %p4, %r3, 7;\n@!%p4 match.any.sync.b32 %r11, %r9, 0xff;", FENCE, False),
+}
+
+
+@pytest.mark.parametrize(("before", "after", "fence", "orders"), ENDS.values(), ids=ENDS)
+def test_an_mbarrier_ends_after_its_last_use_in_the_order_of_execution(before, after, fence, orders):
+    body = LAST_ONE_ENDS.format(before=before, after=after, fence=fence)
+    found = [kind for kind, severity in findings(body, (1, 1), 64) if severity == "error"]
+    assert found == ([] if orders else ["race"])
+
+
+def test_a_match_does_not_order_memory_before_the_end_of_an_mbarrier():
+    after = MATCH.replace("match", "st.shared.u32 [%r7], %r1;\nmatch", 1)
+    body = "mov.u32 %r7, tile;\nmad.lo.u32 %r7, %r1, 4, %r7;\n"
+    body += LAST_ONE_ENDS.format(before="", after=after, fence=FENCE).replace(
+        "mbarrier.inval", "ld.shared.u32 %r12, [tile+4];\nst.global.u32 [%rd1], %r12;\nmbarrier.inval"
+    )
+    assert ("race", "error") in findings(body, (1, 1), 64)

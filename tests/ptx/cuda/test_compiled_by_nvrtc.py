@@ -139,6 +139,26 @@ extern "C" __global__ void groups(const int* x, int* sums, int* scans, int* neig
     }
 }
 
+extern "C" __global__ void reversed(const int* x, int* y)
+{
+    __shared__ int tile[2][64];
+    __shared__ cuda::pipeline_shared_state<cuda::thread_scope_block, 2> state;
+    auto block = cg::this_thread_block();
+    auto pipe = cuda::make_pipeline(block, &state);
+    for (int i = 0; i < 5; ++i) {
+        if (i < 4) {
+            pipe.producer_acquire();
+            cuda::memcpy_async(block, tile[i & 1], x + i * 64, sizeof(tile[0]), pipe);
+            pipe.producer_commit();
+        }
+        if (i > 0) {
+            pipe.consumer_wait();
+            y[(i - 1) * 64 + threadIdx.x] = tile[(i - 1) & 1][63 - threadIdx.x];
+            pipe.consumer_release();
+        }
+    }
+}
+
 extern "C" __global__ void library(int* x, int* sum, int n)
 {
     using Reduce = cub::BlockReduce<int, 64>;
@@ -186,6 +206,12 @@ def test_cooperative_groups_run_as_they_are(libraries):
     odd = (x & 1).reshape(-1, 32)
     ranks = odd * (100 * odd.sum(1, keepdims=True) + odd.cumsum(1) - 1)
     assert np.array_equal(active, ranks.ravel())
+
+
+def test_a_pipeline_of_the_block_ends_its_barriers_without_a_race(libraries):
+    x, y = np.arange(256, dtype=np.int32), np.zeros(256, np.int32)
+    libraries["reversed"][1, 64](x, y, schedules=2, asynchrony="both")
+    assert np.array_equal(y.reshape(4, 64), x.reshape(4, 64)[:, ::-1])
 
 
 def test_barriers_pipelines_atomics_and_blocks_of_the_libraries_run(libraries):

@@ -203,6 +203,27 @@ def test_setmaxnreg_needs_all_warps_of_the_warpgroup():
     assert results(body, 128) == ([7] * 128, ["partial warp"])
 
 
+PARTIAL = ["partial warp"]
+DEC, INC = "setmaxnreg.dec.sync.aligned.u32 {};", "setmaxnreg.inc.sync.aligned.u32 {};"
+
+
+@pytest.mark.parametrize(
+    ("body", "threads", "kinds"),
+    [
+        (DEC.format(40), 64, PARTIAL),
+        (DEC.format(40), 160, PARTIAL),
+        (DEC.format(40), 256, []),
+        ("setp.eq.u32 %p2, %r1, 0; @%p2 " + DEC.format(40), 128, PARTIAL),
+        (f"setp.lt.u32 %p2, %r1, 64; @%p2 bra L; {DEC.format(40)} bra M; L: {INC.format(48)} M:", 128, PARTIAL),
+        (f"{DEC.format(40)} bar.sync 0; {DEC.format(40)} bar.sync 0; {INC.format(48)}", 128, []),
+        (f"{DEC.format(40)} bar.sync 0; {DEC.format(48)}", 128, ["illegal operand"]),
+        (f"{INC.format(96)} bar.sync 0; {INC.format(88)}", 128, ["illegal operand"]),
+    ],
+)
+def test_setmaxnreg_is_for_whole_warpgroups_and_in_its_direction(body, threads, kinds):
+    assert results("mov.u32 %r5, 7; " + body, threads) == ([7] * threads, kinds)
+
+
 def test_warps_of_a_warpgroup_may_reach_setmaxnreg_one_after_another():
     body = """mov.u32 %r5, 7; setp.ge.u32 %p2, %r1, 128; @%p2 bra PRODUCER; setmaxnreg.inc.sync.aligned.u32 96;
 bra OVER; PRODUCER: setmaxnreg.dec.sync.aligned.u32 40; OVER:"""

@@ -102,3 +102,11 @@ def test_a_kernel_is_compiled_once_and_a_later_launch_has_all_its_time(clock):
 def test_an_illegal_time_limit_is_refused_as_an_option(seconds):
     with pytest.raises(OptionError, match="max_seconds="):
         launch("ret;", numbers(), max_seconds=seconds)
+
+
+def test_the_error_of_a_limit_has_the_findings_until_then():
+    body = "st.global.u32 [%rd1], %r0;\nL: add.u32 %r2, %r2, 1;\nbra L;"
+    with pytest.raises(LaunchLimitError, match=r"findings until then: k: 1 error\nerror: race on") as caught:
+        launch(body, numbers(), block=64, max_steps=1000)
+    (finding,) = caught.value.report.findings
+    assert (finding.kind, caught.value.report.completed) == ("race", False)

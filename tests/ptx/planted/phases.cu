@@ -271,9 +271,9 @@ extern "C" __global__ void overwritten_mbarrier(int* out)
     __shared__ __align__(8) int words[66];
     u64* ready = (u64*)(words + BUG(0, 64));
     begin(ready, 64);
-    words[threadIdx.x] = threadIdx.x;
+    words[threadIdx.x] = threadIdx.x; // <- mbarrier not initialised
     __syncthreads();
-    arrive(ready); // <- mbarrier not initialised
+    arrive(ready);
     out[threadIdx.x] = words[63 - threadIdx.x];
 }
 

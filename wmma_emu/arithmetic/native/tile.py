@@ -164,11 +164,13 @@ class Column:
     def b(self, k: "int | ir.Value") -> Number:
         """Return the element of B, or, if A is sparse, the element for each row."""
         dtype = self.tile.value_dtype
-        exponents = address(self.builder, self.operands["b"], self.tile.size_of_b, 4)
         if self.tile.is_sparse:
             where = self._read(self.operands["chosen"], self._row(k), np.int32, self.tile.rows)
             found = gathered(self.operands["b"], where, dtype)
-            return Number(found, gathered(exponents, where, np.int32) if self.tile.has_exponents else None)
+            # Computing the exponents is faster than gathering them.
+            smallest = self.tile.product.operand_formats[1].emin
+            return Number(found, exponent_of(found, smallest) if self.tile.has_exponents else None)
+        exponents = address(self.builder, self.operands["b"], self.tile.size_of_b, 4)
         depth = self.tile.depth
         place = depth[k] if isinstance(k, int) else entry(self.builder, depth, k)
         value = self._read(self.operands["b"], place, dtype)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.layouts.spec import LANES
+from wmma_emu.ptx.causality.lane_meetings import LaneMeetings
 from wmma_emu.ptx.causality.memory_order import MemoryOrder
 from wmma_emu.ptx.causality.ordering import synchronises_through_memory
 from wmma_emu.ptx.program.program import PtxInstruction
@@ -30,6 +31,9 @@ class CausalityOrder(MemoryOrder):
     Stamps are numbers below 2**31, or below 2**63 from the time on that does not fit (`dtype`): the same numbers in
     wider words, so that stored ones are only widened.
 
+    ``ends_barriers`` is whether the program has mbarrier.inval, for which the order of execution counts too: lanes that
+    wait for each other in a shuffle, a vote or a match.
+
     ``uses_memory_order`` is whether anything may be released to words of memory and found there, see
     `synchronises_through_memory`: if not, strong accesses and fences cost nothing.
 
@@ -49,7 +53,9 @@ class CausalityOrder(MemoryOrder):
     (np.False_, np.True_)
     """
 
-    def __init__(self, blocks: int, warps: int, *, uses_memory_order: bool = True) -> None:
+    def __init__(self, blocks: int, warps: int, *, uses_memory_order: bool = True, ends_barriers: bool = False) -> None:
+        self._ends_barriers, self._in_execution = ends_barriers, False
+        self._meetings: LaneMeetings | None = None
         super().__init__(blocks, warps)
         self.uses_memory_order = uses_memory_order
         self.bits = max((blocks * warps * LANES - 1).bit_length(), 1)
@@ -65,6 +71,7 @@ class CausalityOrder(MemoryOrder):
     def begin(self, blocks: NDArray[np.int64]) -> None:
         """Set which blocks of the grid run from now on, all of whose threads start."""
         super().begin(blocks)
+        self._meetings = LaneMeetings(self.now.shape) if self._ends_barriers else None
         first = np.asarray(blocks, np.uint64).reshape(-1, 1, 1) * np.uint64(self.warps)
         self._first = first
         warp = first + np.arange(self.warps, dtype=np.uint64).reshape(1, -1, 1)
@@ -94,10 +101,56 @@ class CausalityOrder(MemoryOrder):
         finally:
             self._numbers, self._stamps, self._actors = numbers, None, None
 
+    def lanes_met(self, together: NDArray[np.uint32]) -> None:
+        """Record with which lanes each lane executes an instruction that waits for them, 0 for other lanes."""
+        if self._meetings is not None:
+            self.tick(self._meetings.note(together, self.now), learns=False)
+
+    @contextmanager
+    def in_execution(self) -> Iterator[None]:
+        """Count an access as ordered if its lane has waited for one that is, in an instruction of the warp.
+
+        PTX does not order memory accesses by such an instruction. But it states when lanes continue, and that is what
+        matters for the end of an mbarrier: that no instruction uses it any more.
+        """
+        self._in_execution = self._meetings is not None
+        try:
+            yield
+        finally:
+            self._in_execution = False
+
+    def _executed_before(
+        self, owners: NDArray[np.int64], times: NDArray[np.int64], threads: NDArray[np.int64]
+    ) -> _Mask:  # fmt: skip
+        """Return which accesses of this wave precede what threads do now, because their lanes met one whose do."""
+        found = np.zeros(len(owners), np.bool_)
+        first = self._first[:, 0, 0].astype(np.int64)
+        order = np.argsort(first)
+        g = order[np.searchsorted(first, owners // LANES, side="right", sorter=order) - 1]
+        w, meetings = owners // LANES - first[g], self._meetings
+        at = np.flatnonzero((w >= 0) & (w < self.warps))
+        if meetings is None or not len(at):
+            return found
+        self._in_execution = False  # whether a lane knows of a meeting is a question of the order of memory
+        for time, lanes in meetings.since(g[at], w[at], owners[at] % LANES, times[at]):
+            for lane in range(LANES):
+                met = np.flatnonzero(lanes >> np.uint32(lane) & 1)
+                stamps = time[met] << self.bits | owners[at[met]] // LANES * LANES + lane
+                found[at[met]] |= ~self.unordered_for(stamps.astype(np.uint64), threads[at[met]])
+        self._in_execution = True
+        return found
+
     def acting_lane(self, at: Sequence[Any]) -> tuple[Any, Any, Any]:
         """Return the block, the warp and the lane that acts for the one at an index, (..., block, warp, lane)."""
         block, warp, lane = at[-3:]
         return (block, warp, lane if self._actors is None else self._actors[block, warp])
+
+    def know_others(self, threads: NDArray[np.int64]) -> _Mask:
+        """Return which threads of the wave, or the lanes that act for them, may know of accesses of other blocks."""
+        if self._actors is not None:
+            warps = threads // LANES
+            threads = warps * LANES + self._actors.reshape(-1)[warps]
+        return super().know_others(threads)
 
     def stamps(self, active: NDArray[np.bool_] | None = None) -> _Stamps:
         """Return the stamp of an access by each thread now; 0, which means "never", for threads that are not active.
@@ -129,6 +182,11 @@ class CausalityOrder(MemoryOrder):
         found &= ~(in_wave & (times <= self.known_times(np.where(in_wave, warps, kind(0)).astype(np.int64))))
         if self.knows_lanes and found.any():
             found &= ~self._known_by_lanes(threads, times, found)
+        if self._in_execution and found.any():
+            at = np.nonzero(found)
+            who = np.ravel_multi_index(at[-3:], (*self.now.shape, LANES))
+            owners, then = (np.broadcast_to(x, found.shape)[at].astype(np.int64) for x in (threads, times))
+            found[at] = ~self._executed_before(owners, then, who)
         return found
 
     def _known_by_lanes(self, threads: _Stamps, times: _Stamps, queried: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -157,6 +215,9 @@ class CausalityOrder(MemoryOrder):
             at = np.flatnonzero(found)
             which = self.acting_lane((g[at], w[at], lane[at]))
             found[at] = ~self.lanes_know(which, owners[at].astype(np.int64), times[at].astype(np.int64))
+        if self._in_execution and found.any():
+            at = np.flatnonzero(found)
+            found[at] = ~self._executed_before(owners[at].astype(np.int64), times[at].astype(np.int64), threads[at])
         return found
 
     def threads_of(self, stamps: _Stamps) -> NDArray[np.int64]:
@@ -196,4 +257,7 @@ def order_of_launch(
     """
     if not is_used:
         return _DisabledOrder(blocks, warps, uses_memory_order=False)
-    return CausalityOrder(blocks, warps, uses_memory_order=synchronises_through_memory(instructions))
+    return CausalityOrder(
+        blocks, warps, uses_memory_order=synchronises_through_memory(instructions),
+        ends_barriers=any(x.mnemonic == "mbarrier" and "inval" in x.modifiers for x in instructions),
+    )  # fmt: skip

@@ -62,6 +62,7 @@ EXAMPLES = {
     "stale tensor map": Example(32, lambda: (tensor_map(_floats(32), (32,)), _ints(32)), target=HOPPER),
     "copy by several lanes": Example(32, lambda: (_ints(32), _ints(32)), target=HOPPER),
     "copy in flight at the end": Example(64, lambda: (_ints(64), _ints(64)), target=HOPPER),
+    "load in flight at the end": Example(1, lambda: (_ints(256), _ints(1)), target=HOPPER),
     "barrier divergence": Example(32, lambda: (_ints(32), _ints(32))),
     "barriers at several instructions": Example(64, lambda: (_ints(32), _ints(32))),
     "deadlock": Example(96, lambda: (_ints(96),)),

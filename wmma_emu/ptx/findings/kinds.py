@@ -166,13 +166,13 @@ KINDS = {
         "nothing for the registers of a `wgmma` without a wait.",
     ),
     "mbarrier not initialised": Kind(
-        "a thread or a copy uses an mbarrier that does not exist: before its initialisation, after its end, or after "
-        "its bytes were overwritten; or a live one is initialised again", "error",
+        "a thread or a copy uses an mbarrier that does not exist: before its initialisation or after its end; or the "
+        "memory of a live one is initialised again, or used for something else", "error",
         "PTX does not define what such an instruction does, and the threads that wait may never continue",
         "synchronisation",
         "Let one thread execute `mbarrier.init` for each mbarrier, before all others: then "
-        "`fence.mbarrier_init.release.cluster`, if copies use it, and `__syncthreads()`. Call `mbarrier.inval` before "
-        "the memory is used for something else, or for another mbarrier.",
+        "`fence.mbarrier_init.release.cluster`, if other blocks use it, and `__syncthreads()`. Call `mbarrier.inval` "
+        "before the memory is used for something else, or for another mbarrier.",
         "Never: the behaviour of the instruction is undefined.",
         "Not measured: no tool was run on such a kernel.",
     ),
@@ -251,6 +251,15 @@ KINDS = {
         "`cp.async.bulk.commit_group` and `cp.async.bulk.wait_group.read 0` in the thread that issued the copy, before "
         "it ends.",
         "In code of libraries that is known to work. Notes fail no test.",
+        "Not measured: none of the tools was run on such a kernel.",
+    ),
+    "load in flight at the end": Kind(
+        "a block ends, and none of its threads has waited until a bulk copy has written its shared memory", "warning",
+        "no manual states what the copy writes when the block, and with it its shared memory, no longer exists",
+        "synchronisation",
+        "Wait for the phase of each copy, or issue no copy whose data is not needed: a pipeline that loads ahead must "
+        "not load beyond its last tile.",
+        "If the copy is known to do no harm on all chips that run the kernel; prefer the wait.",
         "Not measured: none of the tools was run on such a kernel.",
     ),
     "barrier divergence": Kind(

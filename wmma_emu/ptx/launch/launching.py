@@ -120,13 +120,35 @@ class Launch(Runner):
 
     def _run_all(self, given: LaunchArguments, chosen: LaunchOptions, actions: Actions, spent: float) -> Report:
         """Run in all requested orders, and copy back the results of the first."""
+        findings: list[Sighting] = []
+        try:
+            return self._run_courses(given, chosen, actions, spent, findings)
+        except LaunchLimitError as error:
+            self._add_findings(error, findings, given, chosen)
+            raise
+
+    def _add_findings(
+        self, error: LaunchLimitError, before: list[Sighting], given: LaunchArguments, chosen: LaunchOptions
+    ) -> None:
+        """Give an error of a limit the report of what was found until then, in the earlier runs of the launch too."""
+        if error.interrupted is None:
+            return
+        counts, found = error.interrupted
+        error.report = self._report(counts, merged(before, found), given, chosen, None)
+        if error.report.findings:
+            error.args = (f"{error}\nfindings until then: {summary_of(error.report)}",)
+
+    def _run_courses(
+        self, given: LaunchArguments, chosen: LaunchOptions, actions: Actions, spent: float, findings: list[Sighting]
+    ) -> Report:
+        """Run in all requested orders; ``findings`` collects what the runs found."""
         module, values = self.kernel.module, given.values
         courses = chosen.courses
         if len(courses) > 1 and not asynchronous_lines(self.kernel.program):
             courses = [courses[0], *(x for x in courses[1:] if not x.asynchrony.is_late)]
         unchanged = copy.deepcopy(module.variables) if len(courses) > 1 else module.variables
         require_lines(chosen.silence, module.program.kernels.values(), module.name)
-        first, findings = self._run_first(values, chosen, spent)
+        first, findings[:] = self._run_first(values, chosen, spent)
         found_in: dict[tuple[str, int], Course] = {}
         _note_course(found_in, findings, courses[0])
         completed = first.counts.completed
@@ -134,13 +156,13 @@ class Launch(Runner):
             other, more = self._run_and_classify(values, copy.deepcopy(unchanged), chosen, course)
             completed &= other.counts.completed
             _note_course(found_in, more, course)
-            findings = merged(findings, more)
+            findings[:] = merged(findings, more)
             if not self._has_errors(findings, chosen):
                 self._require_same(first, other, course, partial(self._delayed, values, unchanged, chosen, course))
         if first.counts.may_hide_races and not self._has_errors(findings, chosen):
             more = self._races_backwards(values, copy.deepcopy(unchanged), chosen, first.counts.steps)
             _note_course(found_in, more, Course(BACKWARDS))
-            findings = merged(findings, more)
+            findings[:] = merged(findings, more)
         observer, replay = current_observer(), None
         if findings or observer is not None:
             replay = replace(kept_for_replay(self, given, chosen, found_in), names=self._names(given, chosen))

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
+from wmma_emu.ptx.findings import Sighting
 from wmma_emu.ptx.memory.footprint import DEFAULT_LIMIT
 
 _clock = time.perf_counter
@@ -47,6 +48,13 @@ class Counts(NamedTuple):
     may_hide_races: bool = False
     machine: str = "numpy"
     machine_reason: str = ""
+
+
+class Interrupted(NamedTuple):
+    """What a launch that exceeded a limit had done: the resources that it used, and its sightings."""
+
+    counts: Counts
+    sightings: list[Sighting]
 
 
 class Exceeded(Exception):

@@ -17,7 +17,7 @@ from wmma_emu.ptx.clock import Clock
 from wmma_emu.ptx.fills import Fill
 from wmma_emu.ptx.findings import CHECKS, Sightings
 from wmma_emu.ptx.machine.compile import CompiledProgram
-from wmma_emu.ptx.machine.limits import Counts, Deadline, Limits
+from wmma_emu.ptx.machine.limits import Counts, Deadline, Interrupted, Limits
 from wmma_emu.ptx.machine.printing import Printed
 from wmma_emu.ptx.machine.wave_execution import WaveExecution
 from wmma_emu.ptx.memory.heap import GlobalMemory
@@ -156,6 +156,14 @@ def _run_once(
                 execution.run(None if races is None else races.end_wave)
         except LaunchLimitError as error:
             error.output = printed.text
+            findings.leave_lesser_out()
+            error.interrupted = Interrupted(
+                Counts(
+                    instructions + execution.instructions, steps + state.steps, deadline.seconds, size, False,
+                    printed.text, tuple(printed), printed.left_out,
+                ),
+                list(findings),
+            )  # fmt: skip
             raise
         instructions += execution.instructions
         steps += state.steps

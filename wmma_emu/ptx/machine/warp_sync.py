@@ -101,11 +101,12 @@ class WarpSync(NamedTuple):
         )
 
     def _skip_partial_warpgroup(self, execution: ControlState, participants: _Mask) -> _Mask:
-        """Let the last warps of a block skip a product if they do not form a warpgroup; return the remaining lanes."""
+        """Let the last warps of a block skip an instruction if they do not form a warpgroup; return the other lanes."""
         state = execution.state
         whole = state.shape[1] // _WARPS_OF_A_GROUP * _WARPS_OF_A_GROUP
         alone = participants & (np.arange(state.shape[1]) >= whole)[:, None]
-        if "mma_async" not in self.instruction.modifiers or not alone.any():
+        skips = self.instruction.mnemonic == "setmaxnreg" or "mma_async" in self.instruction.modifiers
+        if not skips or not alone.any():
             return participants
         last = [*range(whole, state.shape[1])]
         note(

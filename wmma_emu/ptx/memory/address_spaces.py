@@ -44,7 +44,8 @@ class AddressSpaces:
     ``parameters`` are laid out as the kernel declares them. ``races`` has the accesses of earlier waves of the launch
     to global memory; without it, all of global memory is watched from now on. ``check_sources`` looks for copies in
     flight that still read the bytes which a store to global memory writes. If there are ``suspects``, loads that give
-    undefined bits because they are in a race, nothing else counts as undefined.
+    undefined bits because they are in a race, nothing else counts as undefined. ``check_barriers`` looks for accesses
+    to the memory of mbarriers.
     """
 
     def __init__(
@@ -89,6 +90,7 @@ class AddressSpaces:
             self.races = WaveRaces(races, self.shared, causality, self.reporter, threads, other_bytes)
         self.locks = None if self.races is None else self.races.locks
         self._strengths: dict[tuple[int, str], int] = {}
+        self._is_checked = False
         used = UsedProxies.of(program.instructions) if self._waits else None
         self.proxies: ProxyChecks | None = None
         if used is not None and self.suspects is None:
@@ -97,6 +99,7 @@ class AddressSpaces:
                 follows=self.races is not None,
             )  # fmt: skip
         self.check_sources: Callable[[ResolvedAccess, Active], None] | None = None
+        self.check_barriers: Callable[..., None] | None = None
         self._windows = {"shared": self.shared, "local": self.local, "param": self.param}
         shadows = {"shared": self.shared_shadow, "local": self.local_shadow}
         self._shadows = {name: x for name, x in shadows.items() if x.is_kept}
@@ -169,7 +172,8 @@ class AddressSpaces:
             where = self._windows[space].locate(addresses, total, alignment, used)
             if write and space == "param":
                 where = _not_written(where)
-        if where.outside is not None or where.misaligned is not None or where.read_only is not None:
+        is_wrong = where.outside is not None or where.misaligned is not None or where.read_only is not None
+        if is_wrong and not self._is_checked:
             owned = {"shared": self._user_end, "local": self.local.size, "param": self.param.size}.get(space, 0)
             self.reporter.illegal_access(instruction, space, owned, where, addresses, total, alignment, active, write)
         mask = narrowest(active, where.used)
@@ -215,12 +219,14 @@ class AddressSpaces:
         if self.races is not None and not writes_too and not self._is_reserved(resolved):
             self.races.read(resolved, active)
         if self.proxies is not None and resolved.space in _COMMON:
-            self.proxies.loaded(resolved, active)
+            self.proxies.loaded(resolved, active, writes_too=writes_too)
         if resolved.space == "global":
             heap = self.heap
             return (
                 heap.uninitialised.read(resolved, resolved.mask) if heap.has_uninitialised and self._follows else None
             )
+        if self.check_barriers is not None and resolved.space == "shared" and not writes_too:
+            self.check_barriers(resolved, active, write=False)
         shadow = self._shadows.get(resolved.space)
         return None if shadow is None else shadow.loaded(resolved, active)
 
@@ -262,6 +268,8 @@ class AddressSpaces:
             if self._follows and (undefined is not None or self.heap.has_uninitialised):
                 self.heap.uninitialised.write(written, resolved.size, resolved.length, resolved.unit, undefined)
             return
+        if self.check_barriers is not None and resolved.space == "shared":
+            self.check_barriers(resolved, active, write=True)
         shadow = self._shadows.get(resolved.space)
         if shadow is not None:
             shadow.stored(resolved, written, active, undefined)
@@ -284,6 +292,29 @@ class AddressSpaces:
             yield
         finally:
             self.proxies = proxies
+
+    @contextmanager
+    def checked_before(self) -> Iterator[None]:
+        """Access memory without checks of addresses, races and proxies, which were done when a copy was issued."""
+        races, proxies, self.races, self.proxies = self.races, self.proxies, None, None
+        self._is_checked = True
+        try:
+            yield
+        finally:
+            self.races, self.proxies, self._is_checked = races, proxies, False
+
+    def announce_store(
+        self, instruction: PtxInstruction, addresses: Array, bytes_each: int, count: int, active: Active, *,
+        alignment: int, ordering: str,
+    ) -> None:  # fmt: skip
+        """Check a store to global memory as `LoadsAndStores.store` does, although its bytes move later."""
+        resolved = self.resolve(
+            instruction, "global", addresses, bytes_each, count, alignment, active, write=True, ordering=ordering
+        )
+        if self.races is not None:
+            self.races.write(resolved, active, None, self.globals.view)
+        if self.proxies is not None:
+            self.proxies.stored(resolved, active)
 
     def hold(self, addresses: Array, active: Active) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Mark 16 bytes of shared memory at each address as read by an asynchronous product until it is waited for.

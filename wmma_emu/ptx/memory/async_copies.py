@@ -136,6 +136,8 @@ class AsyncCopies:
             self.memory.races.check_write(resolved, active)
         if self.memory.proxies is not None:
             self.memory.proxies.begins_copy(resolved, active)
+        if self.memory.check_barriers is not None:
+            self.memory.check_barriers(resolved, active, write=True)
         index = None if access.mask is None else np.flatnonzero(wide(access.mask, shape))
         written = pick(access.positions, shape, index)
         self._shadow.begin(resolved, written, active)
@@ -176,6 +178,11 @@ class AsyncCopies:
     def in_flight(self) -> list[AsyncCopy]:
         """Return the pending copies that an mbarrier may complete."""
         return [copy for copy in self._copies if not copy.by_barrier]
+
+    def in_phases(self) -> list[ResolvedAccess]:
+        """Return the writes of the copies that wait for the phase of an mbarrier."""
+        found = [(x.resolved, x.mask) for x in self._copies if x.by_barrier]
+        return [resolved._replace(access=resolved.access._replace(mask=mask)) for resolved, mask in found]
 
     def finish(self, copies: list[tuple[AsyncCopy, Active]], now: Moment | None) -> None:
         """Complete copies, as writes at an earlier time."""

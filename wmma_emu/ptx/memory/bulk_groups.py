@@ -80,6 +80,15 @@ class BulkGroups:
         self._memory.shared_shadow.hold(pieces)
         self._reads.append(_SourceRead(instruction, pieces, threads, self._committed.reshape(-1)[threads]))
 
+    def writes(
+        self, instruction: PtxInstruction, pieces: NDArray[np.int64], threads: NDArray[np.int64], *, reduces: bool
+    ) -> None:
+        """Record that a copy writes pieces of global memory; ``threads`` are as for `reads`."""
+        proxies = self._memory.proxies
+        if proxies is not None and proxies.bulk_writes is not None:
+            groups = self._committed.reshape(-1)[threads]
+            proxies.bulk_writes.begin(pieces, threads, groups, instruction, reduces=reduces)
+
     def _describe_reader(self, piece: int) -> tuple[Message, str]:
         """Describe what still reads a piece of shared memory, and name the remedy."""
         for read in self._reads:
@@ -116,6 +125,10 @@ class BulkGroups:
         left = (self._committed - min(pending, _MOST)).reshape(-1)
         chosen = None if active is None else np.broadcast_to(active, self._committed.shape).reshape(-1)
         self._complete_late(left, chosen, read_only)
+        proxies = self._memory.proxies
+        if not read_only and proxies is not None and proxies.bulk_writes is not None:
+            threads = np.arange(len(left)) if chosen is None else np.flatnonzero(chosen)
+            proxies.bulk_writes.wait(left[threads], threads)
         kept = []
         for read in self._reads:
             done = read.groups < left[read.threads]

@@ -33,6 +33,15 @@ def initialised_again(index: int, location: MemoryLocation, record: BarrierRecor
     return Fault(index, NOT_INITIALISED, message, "end")
 
 
+def used_otherwise(
+    location: MemoryLocation, barrier: MemoryLocation, record: BarrierRecord, *, write: bool
+) -> Diagnosis:  # fmt: skip
+    """Describe an ordinary access to memory in which there is an mbarrier."""
+    begin = "writes " if write else "reads "
+    message = begin, location, ", where there is the mbarrier ", barrier, ", since ", *_at(record.begun)
+    return Diagnosis(message, "end")
+
+
 def over_arrival(index: int, location: MemoryLocation, record: BarrierRecord, word: Word, count: int) -> Fault:
     """Describe an arrival for which the phase has too few pending arrivals."""
     times = "once" if count == 1 else f"{count} times"

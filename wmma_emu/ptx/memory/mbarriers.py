@@ -18,6 +18,7 @@ from wmma_emu.ptx.memory.mbarrier_records import BarrierRecord, Fault, PhasesOfT
 from wmma_emu.ptx.memory.mbarrier_words import LARGEST_COUNT, Word, WordLayout, layout_of
 from wmma_emu.ptx.memory.parity_suspects import ParitySuspects
 from wmma_emu.ptx.memory.races.wave import Moment
+from wmma_emu.ptx.memory.resolved_access import ResolvedAccess
 from wmma_emu.ptx.program.program import PtxInstruction
 from wmma_emu.ptx.threads import Active, Array
 
@@ -32,9 +33,15 @@ class _AttachedCopy(NamedTuple):
     now: Moment | None
 
     def joined(self, other: "_AttachedCopy") -> "_AttachedCopy":
-        """Return the copy for the threads of both masks; None stands for all threads."""
-        both = None if self.mask is None or other.mask is None else self.mask | other.mask
-        return self._replace(mask=both)
+        """Return the copy for the threads of both masks, each with its own time; None stands for all threads."""
+        if self.mask is None or other.mask is None:
+            return self._replace(mask=None)
+        now = self.now
+        if now is not None and other.now is not None:
+            stamps = np.where(self.mask, now.stamps, other.now.stamps)
+            times = np.where(self.mask.any(axis=-1), now.times, other.now.times)
+            now = now._replace(stamps=stamps, times=times)
+        return _AttachedCopy(self.copy, self.mask | other.mask, now)
 
 
 Completion = Callable[[NDArray[np.bool_]], None]
@@ -67,6 +74,7 @@ class Mbarriers:
     def __init__(self, memory: LoadsAndStores, copies: AsyncCopies) -> None:
         self.memory = memory
         self._async_copies = copies
+        memory.check_barriers = self.check_use
         self._order = MbarrierOrder(memory.causality, memory.shared.stride)
         self._copies: dict[int, list[_AttachedCopy]] = {}
         self._completed: list[_AttachedCopy] = []
@@ -75,6 +83,7 @@ class Mbarriers:
         self._is_made = np.zeros(len(self._words), np.bool_)
         self.records: dict[int, BarrierRecord] = {}
         self.ended: dict[int, PtxInstruction] = {}
+        self.reused: set[int] = set()
         self.threads: dict[int, PhasesOfThreads] = {}
         self.suspects = memory.reporter.parity_suspects = ParitySuspects(self.threads)
         self.waiting: dict[int, tuple[PtxInstruction, NDArray[np.int64]]] = {}
@@ -141,6 +150,34 @@ class Mbarriers:
         at = positions >> 3
         return np.asarray(self._is_made.take(at) & (self._words.take(at) == self._written.take(at)))
 
+    def check_use(self, resolved: ResolvedAccess, active: Active, *, write: bool) -> None:
+        """Report ordinary accesses to the memory of mbarriers, which a write ends.
+
+        PTX defines no operation on it but those of mbarriers, until mbarrier.inval (PTX ISA 9.1, Contents of the
+        mbarrier object).
+        """
+        access = resolved.access
+        if not self.records or access.instruction.mnemonic == "mbarrier":
+            return
+        words = [access.positions + x >> 3 for x in {*range(0, access.size, _BYTES), access.size - 1}]
+        hits = [self._is_made.take(x) & (self._words.take(x) == self._written.take(x)) for x in words]
+        bad = np.logical_or.reduce(hits)
+        bad = bad if access.mask is None else bad & access.mask
+        if not bad.any():
+            return
+        reached = [np.broadcast_to(x, bad.shape)[bad & hit] for x, hit in zip(words, hits, strict=True)]
+        positions = np.unique(np.concatenate(reached)) << 3
+        record = self.records[int(positions[0])]
+
+        def text(address: int) -> Diagnosis:
+            where = self.memory.reporter.location("shared", address, access.size)
+            return messages.used_otherwise(where, self.location(int(positions[0])), record, write=write)
+
+        self.memory.reporter.note(messages.NOT_INITIALISED, access.instruction, bad, active, access.addresses, text)
+        if write:
+            self._is_made[positions >> 3] = False
+            self.reused.update(positions.tolist())
+
     def describe_missing(self, position: int) -> Diagnosis:
         """Describe why there is no mbarrier at a position."""
         return messages.no_barrier(self.location(position), self.records.get(position), self.ended.get(position))
@@ -153,6 +190,7 @@ class Mbarriers:
                 faults.append(messages.initialised_again(i, self.location(position), self.records[position]))
             self.records[position] = BarrierRecord(instruction)
             self.ended.pop(position, None)
+            self.reused.discard(position)
             self._is_made[position >> 3] = True
             self.put(position, Word(count, count, 0, 0))
             self._order.forget(position)
@@ -325,7 +363,7 @@ class Mbarriers:
             writes = np.broadcast_to(True if access.mask is None else access.mask, shape)[..., block, :, :]
             own = writes if mask is None else writes & mask[block]
             pieces = np.broadcast_to(access.positions, shape)[..., block, :, :][own] >> 4
-            phases.complete(position, pieces, access.instruction.line)
+            phases.complete(position, pieces, access.instruction)
         phases.advance(position)
 
     def _finish_copies(self) -> None:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.definedness.origins import Origins
 from wmma_emu.ptx.definedness.undefined import Undefined
-from wmma_emu.ptx.findings import Diagnosis, MemoryLocation, Message, Name, Place, Sightings
+from wmma_emu.ptx.findings import Diagnosis, MemoryLocation, Message, Name, Place, Sightings, place_of
 from wmma_emu.ptx.memory.access_messages import (
     location_in_heap,
     misaligned_text,
@@ -69,6 +69,10 @@ class Reporter:
             kind, instruction, lambda: text(address), block=block, thread=thread, address=address, count=count,
             others=others,
         )  # fmt: skip
+
+    def note_block(self, kind: str, instruction: PtxInstruction, block: int, said: Diagnosis) -> None:
+        """Report a finding of a block of the wave."""
+        self._findings.add(kind, instruction, said, block=self._threads.name_block(block))
 
     def illegal_access(
         self, instruction: PtxInstruction, space: str, size_of: int, where: ResolvedAddresses, addresses: Array,
@@ -178,6 +182,14 @@ class Reporter:
     def is_sighted(self, kind: str, instruction: PtxInstruction) -> bool:
         """Return whether there is a finding of a kind at an instruction."""
         return any(x.kind == kind and x.line == instruction.line for x in self._findings)
+
+    def is_named_by(self, kind: str, instruction: PtxInstruction) -> bool:
+        """Return whether the message of a finding of a kind names an instruction as the origin of the data."""
+        return any(x.kind == kind and x.comes_from == place_of(instruction) for x in self._findings)
+
+    def has_any(self, kinds: Iterable[str]) -> bool:
+        """Return whether there is a finding of some kinds."""
+        return any(x.kind in kinds for x in self._findings)
 
     def access_in_flight(
         self, space: str, address: int, size: int, write: bool, by: Message, remedy: str = "copy"

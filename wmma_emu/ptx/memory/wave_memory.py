@@ -26,6 +26,8 @@ class WaveMemory(LoadsAndStores):
         """Check what is still in flight when all threads of the wave have exited."""
         if "bulk_groups" in self.__dict__:
             self.bulk_groups.report_in_flight()
+        if self.proxies is not None:
+            self.proxies.report_unobserved(self.copies.in_phases())
 
     @cached_property
     def bulk_groups(self) -> BulkGroups:

@@ -109,8 +109,10 @@ def barrier_accesses(
     if exists:
         made = memory.mbarriers.exist(positions)
         if not made.all():
-            described = memory.mbarriers.describe_missing(int(positions[~made][0]))
-            note(state, instruction, NOT_INITIALISED, accesses.only(~made).mask(shape), described)
+            unknown = ~made & ~np.isin(positions, list(memory.mbarriers.reused))
+            if unknown.any():
+                described = memory.mbarriers.describe_missing(int(positions[unknown][0]))
+                note(state, instruction, NOT_INITIALISED, accesses.only(unknown).mask(shape), described)
             accesses = accesses.only(made)
     return accesses
 

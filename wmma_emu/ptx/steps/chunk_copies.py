@@ -63,6 +63,7 @@ def load_chunks(
     memory, barriers = state.memory, state.memory.mbarriers
     with memory.acting(chunks.issuers.actors()):
         copy, now = _begin_load(state, instruction, chunks, fill, changed)
+    _note_sources(state, instruction, chunks, accesses)
     barriers.release(accesses.positions, accesses.at, state.live, relaxed=False)
 
     def complete(accesses: BarrierAccesses, amounts: NDArray[np.int64]) -> None:
@@ -98,6 +99,20 @@ def _begin_load(
         late_words=(lambda: read(memory.peek)[0]) if memory.asynchrony.delays(instruction) else None,
     )  # fmt: skip
     return copy, now
+
+
+def _note_sources(
+    state: State, instruction: PtxInstruction, chunks: CopiedChunks, accesses: BarrierAccesses
+) -> None:  # fmt: skip
+    """Note the chunks of global memory that copies read until the phases of their mbarriers complete."""
+    proxies, heap, issuers = state.memory.proxies, state.memory.heap, chunks.issuers
+    if proxies is None or proxies.phases is None or chunks.space != "global":
+        return
+    positions = heap.placement.positions_of(chunks.in_global)
+    is_read = (chunks.inside > 0) & (positions >= 0) & (positions < len(heap.buffer))
+    for position, block, warp in zip(*(x.tolist() for x in accesses[:3]), strict=True):
+        own = is_read & (issuers.blocks == block) & (issuers.warps == warp)
+        proxies.phases.reads(position, positions[own] // CHUNK_BYTES, instruction)
 
 
 def _of_warp(shape: tuple[int, int, int], block: int, warp: int) -> NDArray[np.bool_]:

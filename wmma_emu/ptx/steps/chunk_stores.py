@@ -14,6 +14,7 @@ from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.atomic_table import operation_of
 from wmma_emu.ptx.steps.barrier_accesses import BarrierAccesses, deliver
 from wmma_emu.ptx.steps.chunk_copies import CHUNK_BYTES, WORD_BYTES, WORDS, CopiedChunks
+from wmma_emu.ptx.steps.issuers import Issuers
 from wmma_emu.ptx.threads import Array
 from wmma_emu.ptx.widths import bits_of_type
 
@@ -50,12 +51,21 @@ class ChunkStore:
         return replace(self, words=words)
 
     def write(self) -> None:
-        """Write the target."""
+        """Write the target, and check this."""
         words = self.read().words
         if words is not None:
             with self.state.memory.acting(self.chunks.issuers.actors()):
                 act = _reduce if self.reduction else _store
                 act(self, words)
+
+
+class LateChunkStore(ChunkStore):
+    """A copy to global memory that was checked when it was issued, and writes later."""
+
+    def write(self) -> None:
+        """Write the target."""
+        with self.state.memory.checked_before():
+            super().write()
 
 
 def store_chunks(
@@ -70,11 +80,45 @@ def store_chunks(
         words, undefined = _read_shared(state, instruction, chunks)
     if reduction and undefined is not None:
         memory.reporter.undefined(instruction, undefined, (undefined.bits != 0).any(axis=0), "the operand")
-    store = ChunkStore(state, instruction, chunks, reduction, element, undefined=undefined)
+    given = state, instruction, chunks, reduction, element
     if memory.asynchrony.delays(instruction):
-        groups.postpone(store, chunks.issuers.numbers())
+        late = LateChunkStore(*given, undefined=undefined)
+        with memory.acting(chunks.issuers.actors()):
+            _announce(late)
+        groups.postpone(late, chunks.issuers.numbers())
     else:
-        replace(store, words=words).write()
+        ChunkStore(*given, words, undefined).write()
+    _note_target(state, instruction, chunks, reduces=bool(reduction))
+
+
+def _announce(store: ChunkStore) -> None:
+    """Check the writes of a copy that moves its bytes later."""
+    spread, size = store.chunks.issuers.spread, bits_of_type(store.element) // 8 if store.reduction else 1
+    target, inside = spread(store.chunks.in_global), spread(store.chunks.inside + 1) - 1
+    for amount in np.unique(inside[inside > 0]).tolist():
+        store.state.memory.announce_store(
+            store.instruction, target, size, amount // size, inside == amount, alignment=CHUNK_BYTES,
+            ordering="relaxed" if store.reduction else "weak",
+        )  # fmt: skip
+
+
+def _note_target(state: State, instruction: PtxInstruction, chunks: CopiedChunks, *, reduces: bool) -> None:
+    """Note the whole chunks of global memory that a copy writes until the thread has waited for its bulk group."""
+    spread, memory = chunks.issuers.spread, state.memory
+    target, inside = spread(chunks.in_global), spread(chunks.inside + 1) - 1
+    whole = inside == CHUNK_BYTES
+    where = memory.globals.locate(0, target, CHUNK_BYTES, CHUNK_BYTES, whole, False)
+    used = np.broadcast_to(whole if where.used is None else where.used & whole, target.shape)
+    owners = np.broadcast_to(_owners(state, chunks.issuers), target.shape)[used]
+    with memory.acting(chunks.issuers.actors()):
+        memory.bulk_groups.writes(instruction, where.positions[used] >> 4, owners, reduces=reduces)
+
+
+def _owners(state: State, issuers: Issuers) -> NDArray[np.int64]:
+    """Return for each lane the number of the thread that issues the copies of its warp."""
+    owner = np.zeros((1, *state.shape), np.int64)
+    owner[0, issuers.blocks, issuers.warps] = issuers.numbers()[:, None]
+    return owner
 
 
 def combine_chunks(
@@ -140,9 +184,8 @@ def _read_shared(state: State, instruction: PtxInstruction, chunks: CopiedChunks
     found = memory.load(instruction, "shared", source, WORD_BYTES, WORDS, active, alignment=CHUNK_BYTES)
     where = memory.shared.locate(source, CHUNK_BYTES, CHUNK_BYTES, fit(active, source.shape))
     used = np.broadcast_to(active if where.used is None else where.used & active, source.shape)
-    owner = np.zeros((1, *state.shape), np.int64)
-    owner[0, issuers.blocks, issuers.warps] = issuers.numbers()[:, None]
-    memory.bulk_groups.reads(instruction, where.positions[used] >> 4, np.broadcast_to(owner, source.shape)[used])
+    owners = np.broadcast_to(_owners(state, issuers), source.shape)[used]
+    memory.bulk_groups.reads(instruction, where.positions[used] >> 4, owners)
     return found
 
 

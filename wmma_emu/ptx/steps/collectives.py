@@ -137,7 +137,9 @@ def participants_of(state: State, instruction: PtxInstruction, operand: Operand 
     mask = state.read(operand, "b32")
     if "synchronisation" in state.checks and (mask.size > 1 or mask.item() != FULL):
         _check_mask(state, instruction, mask, present, active)
-    return Participants(active, mask, mask & present)
+    together = mask & present
+    state.causality.lanes_met(together if active is None else np.where(active, together, np.uint32(0)))
+    return Participants(active, mask, together)
 
 
 def _check_mask(state: State, instruction: PtxInstruction, mask: Array, present: Array, active: Active) -> None:

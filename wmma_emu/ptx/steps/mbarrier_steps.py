@@ -57,7 +57,8 @@ def _inval(instruction: PtxInstruction) -> Step:
     address = barrier_operand(instruction, operand_at(instruction, 0))
 
     def step(state: State, active: Active) -> None:
-        accesses = barrier_accesses(state, instruction, address, active, write=True)
+        with state.memory.causality.in_execution():
+            accesses = barrier_accesses(state, instruction, address, active, write=True)
         state.memory.mbarriers.end(instruction, accesses.positions)
 
     return step

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: MIT
 """``setmaxnreg``: a number of registers for the threads of a warpgroup, which changes no value."""
 
+import numpy as np
+
 from wmma_emu.ptx.program.faults import refusal
 from wmma_emu.ptx.program.program import PtxInstruction
 from wmma_emu.ptx.state import State
-from wmma_emu.ptx.steps.collectives import operands_of
+from wmma_emu.ptx.steps.collectives import note, operands_of
 from wmma_emu.ptx.steps.lane_operations import Active, CompileContext, MachineStep, Step
 from wmma_emu.ptx.steps.matrix_operands import immediate_of
 
@@ -18,8 +20,18 @@ def _setmaxnreg(instruction: PtxInstruction, context: CompileContext) -> Step:
         legal = f"a multiple of {_MULTIPLE} from {_LEAST} to {_MOST}"
         raise refusal(instruction, f"expects a number of registers that is {legal}, not {number}")
 
+    decreases = "dec" in instruction.modifiers
+
     def step(state: State, active: Active) -> None:
-        pass
+        warps = np.broadcast_to(state.live if active is None else active, state.shape).any(axis=-1)
+        known = state.register_counts
+        wrong = warps & (known > 0) & (known < number if decreases else known > number)
+        note(
+            state, instruction, "illegal operand", wrong[..., None] & state.live,
+            lambda g, w, lane: f"{'decreases' if decreases else 'increases'} the number of registers to {number}, but "
+            f"it is {known[g, w]} since the last setmaxnreg of this warp",
+        )  # fmt: skip
+        known[warps] = number
 
     return step
 

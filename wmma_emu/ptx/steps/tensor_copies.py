@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.errors import WmmaEmuError
+from wmma_emu.ptx.memory.generic import is_in
 from wmma_emu.ptx.program.faults import refusal
 from wmma_emu.ptx.program.operand_kinds import describe
 from wmma_emu.ptx.program.program import AddressOperand, Operand, PtxInstruction, VectorOperand
@@ -32,7 +33,12 @@ from wmma_emu.ptx.threads import Array
 _MAP_ALIGNMENT, _BOX_ALIGNMENT = 64, 128
 _MODES = {"tile": False, "im2col": True, "im2col_no_offs": True}
 _RANKS = {f"{n}d": n for n in range(1, 6)}
-_SPACES = ("const", "param", "global", "")
+_WRONG_SPACES = {
+    "local": "declare the parameter `const __grid_constant__ CUtensorMap map`, since the compiler copies a parameter "
+    "without __grid_constant__ to local memory when its address is taken",
+    "shared": "copy it to global memory with tensormap.cp_fenceproxy, and use that copy",
+}
+"""The spaces in which no tensor map may be (PTX ISA 9.1, Tensor-map), and how to repair the kernel."""
 
 
 class _TensorOperand(NamedTuple):
@@ -161,12 +167,21 @@ def _signed(value: Array) -> NDArray[np.int64]:
     return value.view(np.int32).astype(np.int64)
 
 
+def _check_space(state: State, instruction: PtxInstruction, space: str, addresses: Array, issuers: Issuers) -> None:
+    """Report maps in local and in shared memory; the copy goes on with the bytes that are there."""
+    for wrong, mend in _WRONG_SPACES.items():
+        bad = np.full(addresses.shape, space == wrong) if space else is_in(wrong, addresses)
+        text = f"the tensor map is in {wrong} memory, and must be in parameter, constant or global memory: {mend}"
+        note(state, instruction, "illegal operand", issuers.mask() & bad, text)
+
+
 def _maps(state: State, instruction: PtxInstruction, operand: AddressOperand, issuers: Issuers) -> NDArray[np.uint8]:
     """Read the tensor map of each issuing thread, (issuers, 128)."""
     plain = AddressOperand(operand.base, operand.offset)
     state.require_defined(instruction, plain, issuers.mask(), "the address of the tensor map")
     space = space_of(_GENERIC, plain)
     first = addresses_of(state, plain)
+    _check_space(state, instruction, space, first, issuers)
     _check_maps(state, instruction, space, first, issuers)
     pieces = first[None] + np.arange(0, MAP_BYTES, CHUNK_BYTES, dtype=np.uint64).reshape(-1, 1, 1, 1)
     with state.memory.by_no_proxy():

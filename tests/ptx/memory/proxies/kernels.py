@@ -96,14 +96,20 @@ def wait(barrier: str, parity: int = 0, who: str = "") -> str:
     )
 
 
+WAIT_MMA = "wgmma.wait_group.sync.aligned 0;"
+LOADED = f"{SET_UP}{expect('full', 2048)}{load('a', '%in', 2048, 'full')}\n"
+READ = "ld.shared.u32 %r1, [%r13]; st.global.u32 [%rd5], %r1;"
+
+
 class Misuse(NamedTuple):
-    """A kernel: its body, the kind of its finding, the number of threads, words of its message and of its fix."""
+    """A kernel: its body, the kind of its finding, the numbers of threads and blocks, words of its message."""
 
     kind: str
     body: str
     words: str = ""
     block: int = 128
     severity: str = ""
+    grid: int = 1
 
     def text(self, *, fixed: bool) -> str:
         """Return the PTX."""
@@ -116,13 +122,13 @@ class Misuse(NamedTuple):
         (line,) = [i for i, x in enumerate(self.text(fixed=False).splitlines(), 1) if x.endswith(HERE)]
         return line
 
-    def launch(self, *, fixed: bool, grid: int = 1, **options):
+    def launch(self, *, fixed: bool, **options):
         """Launch the kernel; return the report."""
         array, maps = np.arange(64 * 32, dtype=np.uint32).reshape(64, 32), np.zeros(512, np.uint8)
         given = tensor_map(array, (8, 32))
         module = Module(self.text(fixed=fixed), arch="sm_90a", findings="report")
         inputs, out = np.arange(4096, dtype=np.uint32), np.zeros(4096, np.uint32)
-        return module["k"][grid, self.block](given, inputs, out, maps, **options)
+        return module["k"][self.grid, self.block](given, inputs, out, maps, **options)
 
 
 def elsewhere(text: str) -> str:

@@ -9,9 +9,12 @@ from tests.ptx.memory.proxies.kernels import (
     COMMIT,
     FENCE,
     FILL_A,
+    LOADED,
     MMA,
+    READ,
     RESULT,
     SET_UP,
+    WAIT_MMA,
     WAIT_SENT,
     Misuse,
     box_store,
@@ -20,7 +23,6 @@ from tests.ptx.memory.proxies.kernels import (
     store,
     wait,
 )
-from tests.ptx.memory.proxies.rows import LOADED, READ, WAIT_MMA
 
 _TWO_OPERANDS = f"""{SET_UP}{expect('full', 2048)}{load('a', '%in', 2048, 'full')}
 {expect('full+8', 256)}{load('b', '%in', 256, 'full+8')}
@@ -151,7 +153,11 @@ bar.sync 0;
 {expect('full', 512)}{load('a', '%in', 512, 'full')}
 {wait('full')}{READ}"""),
 }  # fmt: skip
-"""Mistakes of the initialisation of mbarriers, which no check knows."""
+"""Kernels without a right fence after mbarrier.init, which only other blocks of a cluster need.
+
+A bulk copy accesses its mbarrier by the generic proxy (PTX ISA 9.1, cp.async.bulk), and is ordered after the earlier
+instructions of its thread (Asynchronous Operations). CUTLASS's unit tests of TMA have no such fence either.
+"""
 
 DEADLOCKS = {
     "facebookexperimental/triton#1121, no arrival": Misuse("deadlock", f"""{SET_UP}setp.lt.u32 %q, %t, 32;

@@ -6,9 +6,12 @@ from tests.ptx.memory.proxies.kernels import (
     FENCE,
     FILL_A,
     FILL_B,
+    LOADED,
     MMA,
+    READ,
     RESULT,
     SET_UP,
+    WAIT_MMA,
     WAIT_SENT,
     Misuse,
     expect,
@@ -16,7 +19,6 @@ from tests.ptx.memory.proxies.kernels import (
     store,
     wait,
 )
-from tests.ptx.memory.proxies.rows import LOADED, READ, WAIT_MMA
 
 RIGHT = {
     "the_issuing_thread_executes_the_fence": Misuse("", f"""st.shared.u32 [%r13], %t; bar.sync 0;
@@ -93,10 +95,17 @@ add.u32 %r3, %r3, 1; setp.lt.u32 %p, %r3, 9; @%p bra LOOP;"""),
     "a_stored_tile_is_sent_in_every_round": Misuse("", f"""mov.u32 %r3, 0;
 LOOP:
 st.shared.u32 [%r13], %r3; {FENCE} bar.sync 0;
-{store('%out', 'a', 512)}
-{COMMIT} cp.async.bulk.wait_group.read 0; bar.sync 0;
+{store('%out', 'a', 256)}
+{COMMIT} cp.async.bulk.wait_group.read 0; bar.sync 0; add.u64 %out, %out, 256;
 add.u32 %r3, %r3, 1; setp.lt.u32 %p, %r3, 40; @%p bra LOOP;
 {WAIT_SENT}"""),
+    "blocks_reduce_to_the_same_bytes": Misuse("", f"""{FILL_A}{FENCE} bar.sync 0;
+@%one cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%out], [a], 512;
+{COMMIT} @%one red.global.add.u32 [%out], 1; cp.async.bulk.wait_group.read 0;""", grid=2),
+    "a_sent_tile_is_read_after_the_wait": Misuse("", f"""{FILL_A}{FENCE} bar.sync 0;
+{store('%out', 'a', 512)} {COMMIT} {WAIT_SENT}
+bar.sync 0; ld.global.u32 %r1, [%rd5]; st.global.u32 [%rd5], %r1; fence.proxy.async.global; bar.sync 0;
+{store('%out', 'a', 512)} {COMMIT} {WAIT_SENT}"""),
     "a_loaded_tile_is_sent": Misuse("", f"""{LOADED}{wait('full')}{store('%out', 'a', 512)}
 {COMMIT} {WAIT_SENT}"""),
 }  # fmt: skip

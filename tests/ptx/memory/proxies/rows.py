@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: MIT
 """The mistakes about proxies, buffers and tensor maps, by name."""
 
+from tests.ptx.memory.proxies.completion_rows import COMPLETION
 from tests.ptx.memory.proxies.kernels import (
     COMMIT,
     FENCE,
     FILL_A,
     FILL_B,
+    LOADED,
     MMA,
+    READ,
     RESULT,
     SET_UP,
+    WAIT_MMA,
     WAIT_READ,
     WAIT_SENT,
     Misuse,
@@ -19,10 +23,6 @@ from tests.ptx.memory.proxies.kernels import (
     store,
     wait,
 )
-
-WAIT_MMA = "wgmma.wait_group.sync.aligned 0;"
-LOADED = f"{SET_UP}{expect('full', 2048)}{load('a', '%in', 2048, 'full')}\n"
-READ = "ld.shared.u32 %r1, [%r13]; st.global.u32 [%rd5], %r1;"
 
 PROXY = {
     "store_before_bulk_store": Misuse("missing proxy fence", f"""st.shared.u32 [%r13], %t;
@@ -215,6 +215,11 @@ bar.sync 0;
 FIX {wait('full+8')}
 ld.shared.u32 %r1, [%r11]; // HERE
 st.global.u32 [%rd5], %r1;""", "has not observed the phase"),
+    "the_copying_lane_reads": Misuse("missing wait", f"""{LOADED}
+FIX {wait('full')}
+@%one ld.shared.u32 %r1, [%r13]; // HERE
+@%one st.global.u32 [%rd5], %r1;
+BUG {wait('full')}""", "has not observed the phase"),
     "bulk_store_of_what_has_not_arrived": Misuse("missing wait", f"""{LOADED}
 FIX {wait('full')}
 {store('%out', 'a', 512)} // HERE
@@ -277,8 +282,13 @@ BUG bar.sync 0; {WAIT_READ}
 FIX {WAIT_READ} bar.sync 0;
 st.shared.u32 [%r13], %lane; // HERE
 {WAIT_SENT}""", "cp.async.bulk.wait_group"),
-    "load_over_a_source": Misuse("missing wait", f"""{SET_UP}st.shared.u32 [%r13], %t; {FENCE} bar.sync 0;
+    "source_rewritten_by_the_lane_that_copies": Misuse("missing wait", f"""{FILL_A}{FENCE} bar.sync 0;
 {store('%out', 'a', 512)} {COMMIT}
+FIX {WAIT_READ}
+@%one st.shared.u32 [%r13], %lane; // HERE
+{WAIT_SENT}""", "cp.async.bulk.wait_group"),
+    "load_over_a_source": Misuse("missing wait", f"""{SET_UP}st.shared.u32 [%r13], %t; {FENCE} bar.sync 0;
+{store('%out+8192', 'a', 512)} {COMMIT}
 BUG cp.async.bulk.wait_group.read 1;
 FIX {WAIT_READ}
 {expect('full', 512)}
@@ -324,6 +334,20 @@ FIX {wait('full')}"""),
 BUG {box_load('a+64')} // HERE
 FIX {box_load('a+128')}
 FIX {wait('full')}""", "multiple of 128 bytes"),
+    "map_in_local_memory": Misuse("illegal operand", f""".local .align 64 .b8 copied[128];
+{SET_UP}mov.b64 %rd2, copied; cvta.local.u64 %rd2, %rd2; mov.u32 %r1, 0; mov.b64 %rd3, %rd2;
+COPY: ld.u64 %rd4, [%map]; st.u64 [%rd3], %rd4; add.u64 %map, %map, 8; add.u64 %rd3, %rd3, 8; add.u32 %r1, %r1, 1;
+setp.lt.u32 %p, %r1, 16; @%p bra COPY; sub.u64 %map, %map, 128;
+{expect('full', 1024)}
+BUG {box_load('a', '%rd2')} // HERE
+FIX {box_load('a')}
+{wait('full')}""", "__grid_constant__"),
+    "map_in_shared_memory": Misuse("illegal operand", f"""{SET_UP}{_MAP_IN_SHARED}{_COPIED}
+bar.sync 0; {_ACQUIRE}
+BUG mov.b64 %maps, edited; cvta.shared.u64 %maps, %maps;
+{expect('full', 1024)}
+{box_load('a', '%maps')} // HERE
+{wait('full')}""", "tensormap.cp_fenceproxy"),
     "map_at_32_bytes": Misuse("misaligned", f"""{SET_UP}
 BUG add.u64 %maps, %maps, 32;
 FIX add.u64 %maps, %maps, 64;
@@ -333,5 +357,5 @@ FIX add.u64 %maps, %maps, 64;
 {wait('full')}""", "multiple of 64 bytes"),
 }  # fmt: skip
 
-ROWS = {**PROXY, **OMITTED, **MAPS, **LANES, **PHASES, **BUFFERS, **ENDS, **PLACES}
+ROWS = {**PROXY, **OMITTED, **MAPS, **LANES, **PHASES, **BUFFERS, **ENDS, **PLACES, **COMPLETION}
 """All mistakes."""

@@ -46,7 +46,7 @@ def test_a_message_says_what_is_missing(name):
 @pytest.mark.parametrize(("kind", "words"), [
     ("missing proxy fence", "fence.proxy.async"), ("omitted proxy fence", "fence.proxy.async"),
     ("stale tensor map", "fence.proxy.tensormap"), ("copy by several lanes", "elect.sync"), ("missing wait", "wait"),
-    ("copy in flight at the end", "cp.async.bulk.wait_group.read"),
+    ("copy in flight at the end", "cp.async.bulk.wait_group.read"), ("load in flight at the end", "mbarrier.try_wait"),
 ])  # fmt: skip
 def test_a_report_names_the_fix(kind, words):
     for kernel in (x for x in {**ROWS, **PUBLIC}.values() if x.kind == kind):
@@ -73,6 +73,6 @@ def test_a_wrong_arrival_phase_or_count_is_a_deadlock(name):
 
 
 @pytest.mark.parametrize("name", OF_BARRIERS)
-def test_a_missing_fence_of_the_initialisation_is_not_found(name):
+def test_a_fence_after_the_initialisation_is_not_needed_within_a_block(name):
     assert found(OF_BARRIERS[name]) == []
     require_right(OF_BARRIERS[name])

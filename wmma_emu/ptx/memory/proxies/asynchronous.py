@@ -44,10 +44,11 @@ def fenced_spaces(instruction: PtxInstruction) -> tuple[str, ...]:
 
 
 class UsedProxies(NamedTuple):
-    """The uses of the asynchronous proxy in a program: whether it copies to shared memory, and by tensor maps."""
+    """The uses of the asynchronous proxy in a program: copies to shared memory, by maps, and to global memory."""
 
     loads: bool
     maps: bool
+    stores: bool
 
     @classmethod
     def of(cls, instructions: Iterable[PtxInstruction]) -> "UsedProxies | None":
@@ -55,4 +56,5 @@ class UsedProxies(NamedTuple):
         found = [x.modifiers for x in instructions if is_asynchronous(x)]
         if not found:
             return None
-        return cls(any("mbarrier::complete_tx::bytes" in x for x in found), any("tensor" in x for x in found))
+        words = "mbarrier::complete_tx::bytes", "tensor", "bulk_group"
+        return cls(*(any(word in x for x in found) for word in words))

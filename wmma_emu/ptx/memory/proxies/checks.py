@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: MIT
 """The checks of the proxies of a wave: which accesses they note, and the findings that they report."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.causality import CausalityOrder, threads_in
-from wmma_emu.ptx.findings import Diagnosis, Message, Place, place_of
+from wmma_emu.ptx.findings import Diagnosis, Message, place_of
 from wmma_emu.ptx.memory.access_messages import verb
 from wmma_emu.ptx.memory.proxies.asynchronous import UsedProxies, fenced_spaces, is_asynchronous
+from wmma_emu.ptx.memory.proxies.bulk_writes import BulkWrites
 from wmma_emu.ptx.memory.proxies.fences import ProxyFences
 from wmma_emu.ptx.memory.proxies.map_edits import AcquiredMaps
 from wmma_emu.ptx.memory.proxies.phases import ObservedPhases
@@ -23,8 +24,15 @@ from wmma_emu.ptx.program.program import PtxInstruction
 from wmma_emu.ptx.threads import Active
 
 MISSING, OMITTED, STALE = "missing proxy fence", "omitted proxy fence", "stale tensor map"
+LOAD_AT_END = "load in flight at the end"
+
+_OF_COPIES = ("illegal operand", "misaligned", "out of bounds", "transaction bytes")
+"""The kinds of findings about copies that are left out, or move another number of bytes than is expected."""
 
 _MAP_PIECES = 8
+_RACES = ("race", "race within a warp")
+_NOT_OBSERVED = "this thread has not observed the phase of its mbarrier, and is not synchronised with a thread that has"
+_NOUN = {False: "read", True: "write"}
 
 _Chosen = NDArray[np.bool_]
 
@@ -50,9 +58,12 @@ class ProxyChecks:
         if used.loads or used.maps:
             self._written["global"] = LastAccesses(global_bytes)
         self._read = LastAccesses(len(shared.flat)) if used.loads else None
-        self.phases = ObservedPhases(order, shape, shared.stride, follows=follows) if used.loads else None
+        self.phases: ObservedPhases | None = None
+        if used.loads:
+            self.phases = ObservedPhases(order, shape, shared.stride, global_bytes, follows=follows)
         self.products = ProductReads(order, shape, len(shared.flat))
         self._sent = LastAccesses(len(shared.flat))
+        self.bulk_writes = BulkWrites(order, shape, global_bytes, follows=follows) if used.stores else None
 
     def is_asynchronous(self, instruction: PtxInstruction) -> bool:
         """Return whether an instruction accesses memory through the asynchronous proxy."""
@@ -66,8 +77,10 @@ class ProxyChecks:
         for space in fenced_spaces(instruction):
             self.fences[space].execute(active)
 
-    def loaded(self, resolved: ResolvedAccess, active: Active) -> None:
-        """Check and note a load of shared or global memory."""
+    def loaded(self, resolved: ResolvedAccess, active: Active, *, writes_too: bool = False) -> None:
+        """Check and note a load of shared or global memory; a load that ``writes_too`` is followed by a store."""
+        if not writes_too:
+            self._check_bulk_writes(resolved, active, write=False)
         last, is_async = self._written.get(resolved.space), self.is_asynchronous(resolved.access.instruction)
         if last is None or not (is_async or (resolved.space == "shared" and self._read is not None)):
             return
@@ -81,10 +94,13 @@ class ProxyChecks:
 
     def stored(self, resolved: ResolvedAccess, active: Active) -> None:
         """Check and note a store to shared or global memory, before the bytes change."""
+        self._check_bulk_writes(resolved, active, write=True)
         last, instruction = self._written.get(resolved.space), resolved.access.instruction
         if last is None or instruction.mnemonic == "mbarrier":
             return
         touched = self._touched(resolved)
+        if resolved.space == "global":
+            self._check_loads(resolved, touched, active)
         if resolved.space == "shared":
             self._check_phase(resolved, touched, active, write=True)
             self._check_readers(resolved, touched, active)
@@ -162,6 +178,31 @@ class ProxyChecks:
 
         self._reporter.note(STALE, instruction, mask, None, np.full((1, 1, 1), address, np.uint64), text)
 
+    def report_unobserved(self, pending: Iterable[ResolvedAccess]) -> None:
+        """Report the copies to shared memory whose blocks end before any thread has observed that they are complete.
+
+        ``pending`` are the writes of copies whose phases are not complete. A copy that was refused, of whose bytes an
+        mbarrier expects another number, or whose bytes were used without a wait is reported already.
+        """
+        if self.phases is None or self._reporter.has_any(_OF_COPIES):
+            return
+        for resolved in pending:
+            pieces = self._touched(resolved).pieces
+            first = pieces[np.unique(pieces * PIECE // self._shared.stride, return_index=True)[1]]
+            for piece in first.tolist():
+                self._report_at_end(resolved.access.instruction, piece)
+        for instruction, piece in self.phases.observed_by_nobody():
+            self._report_at_end(instruction, piece)
+
+    def _report_at_end(self, instruction: PtxInstruction, piece: int) -> None:
+        if self._reporter.is_named_by("missing wait", instruction):
+            return
+        block, address = divmod(piece * PIECE, self._shared.stride)
+        where = self._reporter.location("shared", address, PIECE)
+        end = ", when its block ends: no thread has waited for the phase of its mbarrier"
+        said = Diagnosis(("may still write ", where, end), "phase at the end")
+        self._reporter.note_block(LOAD_AT_END, instruction, block, said)
+
     # What the checks have in common.
 
     def _touched(self, resolved: ResolvedAccess) -> TouchedPieces:
@@ -223,13 +264,52 @@ class ProxyChecks:
 
         def text(address: int, piece: int) -> Diagnosis:
             by: Message = (
-                "the bulk copy of ", Place(phases.line(piece)),
-                " writes: this thread has not observed the phase of its mbarrier, and is not synchronised with a "
-                "thread that has",
+                "the bulk copy of ", place_of(phases.copy_to(piece)),
+                f" writes: {_NOT_OBSERVED}",
             )  # fmt: skip
             return self._reporter.access_in_flight("shared", address, resolved.access.size, write, by, "phase")
 
         self._report(resolved, touched, active, bad, "missing wait", text)
+
+    def _check_loads(self, resolved: ResolvedAccess, touched: TouchedPieces, active: Active) -> None:
+        """Report writes to global memory that a bulk copy to shared memory may still read."""
+        phases = self.phases
+        if phases is None or not phases.is_used:
+            return
+        bad = phases.unobserved_reads(touched.pieces, touched.threads)
+        if bad is not None and not any(self._reporter.is_sighted(x, resolved.access.instruction) for x in _RACES):
+
+            def text(address: int, piece: int) -> Diagnosis:
+                by: Message = (
+                    "the bulk copy of ", place_of(phases.copy_from(piece)),
+                    f" may still read: {_NOT_OBSERVED}",
+                )  # fmt: skip
+                return self._reporter.access_in_flight("global", address, resolved.access.size, True, by, "phase")
+
+            self._report(resolved, touched, active, bad, "missing wait", text)
+        phases.forget_reads(touched.pieces)
+
+    def _check_bulk_writes(self, resolved: ResolvedAccess, active: Active, *, write: bool) -> None:
+        """Report accesses to global memory to which a bulk copy may still write."""
+        writes, instruction = self.bulk_writes, resolved.access.instruction
+        if writes is None or not writes.is_used or resolved.space != "global":
+            return
+        touched = self._touched(resolved)
+        reduces = instruction.mnemonic in ("atom", "red") or "reduce" in instruction.modifiers
+        bad = writes.not_complete(touched.pieces, touched.threads, reduces=reduces)
+
+        def text(address: int, piece: int) -> Diagnosis:
+            by = writes.copy_to(piece)
+            wait = f"no cp.async.bulk.wait_group without .read has waited for it before this {_NOUN[write]}"
+            missing = f" may still write: {wait}"
+            return self._reporter.access_in_flight(
+                "global", address, resolved.access.size, write, (f"{by.opcode} of ", place_of(by), missing),
+                "bulk write",
+            )  # fmt: skip
+
+        self._report(resolved, touched, active, bad, "missing wait", text)
+        if write:
+            writes.forget(touched.pieces)
 
     def _check_readers(self, resolved: ResolvedAccess, touched: TouchedPieces, active: Active) -> None:
         """Report writes to bytes whose asynchronous readers were waited for, but not before the writing thread."""

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Which threads have observed the phases of mbarriers, that is, the bulk copies that these phases completed."""
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -8,6 +10,7 @@ from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.causality import CausalityOrder, ThreadIndices
 from wmma_emu.ptx.memory.proxies.pieces import PIECE
 from wmma_emu.ptx.pages import zeroed
+from wmma_emu.ptx.program.program import PtxInstruction
 
 _KEPT = 4
 """Phases of each mbarrier that are remembered: older ones count as observed."""
@@ -19,14 +22,22 @@ _ALL_LANES = np.uint32(0xFFFFFFFF)
 class ObservedPhases:
     """The phase of an mbarrier that completed the copy to each piece of shared memory, and the observers of the phase.
 
+    The same is known of each piece of global memory from which a copy reads. ``global_bytes`` is the size of global
+    memory.
+
     An mbarrier is known by the slot of its address. For each slot, phase (modulo the kept ones), block and warp there
     are the lanes that observed it, and the first time at which one did.
     """
 
-    def __init__(self, order: CausalityOrder, shape: tuple[int, int, int], stride: int, *, follows: bool) -> None:
+    def __init__(
+        self, order: CausalityOrder, shape: tuple[int, int, int], stride: int, global_bytes: int, *, follows: bool
+    ) -> None:
         self._order, self._shape, self._stride, self._follows = order, shape, stride, follows
         self._written = zeroed(shape[0] * stride // PIECE + 1, np.int64)
         self._lines = zeroed(len(self._written), np.int32)
+        self._read = zeroed(-(-global_bytes // PIECE) + 1, np.int64)
+        self._lines_of_reads = zeroed(len(self._read), np.int32)
+        self._instructions: dict[int, PtxInstruction] = {}
         self._slots: dict[int, int] = {}
         blocks, warps, _ = shape
         self._count = np.zeros((0, blocks), np.int64)
@@ -43,12 +54,22 @@ class ObservedPhases:
             )
         return self._slots[address]
 
-    def complete(self, position: int, pieces: NDArray[np.int64], line: int) -> None:
-        """Record that the current phase of an mbarrier completes the copies of a line to some pieces."""
+    def complete(self, position: int, pieces: NDArray[np.int64], instruction: PtxInstruction) -> None:
+        """Record that the current phase of an mbarrier completes the copies of an instruction to some pieces."""
         block, address = divmod(position, self._stride)
         slot = self._slot(address)
         self._written[pieces] = slot << _PHASE_BITS | int(self._count[slot, block]) + 1
-        self._lines[pieces] = line
+        self._lines[pieces] = instruction.line
+        self._instructions[instruction.line] = instruction
+        self.is_used = True
+
+    def reads(self, position: int, pieces: NDArray[np.int64], instruction: PtxInstruction) -> None:
+        """Record that copies read pieces of global memory until the current phase of an mbarrier completes."""
+        block, address = divmod(position, self._stride)
+        slot = self._slot(address)
+        self._read[pieces] = slot << _PHASE_BITS | int(self._count[slot, block]) + 1
+        self._lines_of_reads[pieces] = instruction.line
+        self._instructions[instruction.line] = instruction
         self.is_used = True
 
     def advance(self, position: int) -> None:
@@ -76,7 +97,13 @@ class ObservedPhases:
 
     def unobserved(self, pieces: NDArray[np.int64], threads: NDArray[np.int64]) -> NDArray[np.bool_] | None:
         """Return which threads know no observer of the phase that completed the copy to their piece; None: all do."""
-        written = self._written.take(pieces)
+        return self._unobserved(self._written.take(pieces), threads)
+
+    def unobserved_reads(self, pieces: NDArray[np.int64], threads: NDArray[np.int64]) -> NDArray[np.bool_] | None:
+        """Return the same for the last copy from their piece of global memory."""
+        return self._unobserved(self._read.take(pieces), threads)
+
+    def _unobserved(self, written: NDArray[np.int64], threads: NDArray[np.int64]) -> NDArray[np.bool_] | None:
         if len(written) and (written == written[0]).all() and self._have_all_observed(int(written[0]), threads):
             return None
         at = np.flatnonzero(written)
@@ -92,7 +119,7 @@ class ObservedPhases:
             return None
         at, slot, ring, g = at[bad], slot[bad], ring[bad], g[bad]
         is_unknown = self._are_unknown(self._first[slot, ring, g], threads[at])
-        found = np.zeros(len(pieces), np.bool_)
+        found = np.zeros(len(written), np.bool_)
         found[at[is_unknown]] = True
         return found if is_unknown.any() else None
 
@@ -118,6 +145,25 @@ class ObservedPhases:
         if self.is_used:
             self._written[pieces] = 0
 
-    def line(self, piece: int) -> int:
-        """Return the line of the copy to a piece."""
-        return int(self._lines[piece])
+    def forget_reads(self, pieces: NDArray[np.int64]) -> None:
+        """Remove the record of pieces of global memory from which copies have read."""
+        self._read[pieces] = 0
+
+    def copy_to(self, piece: int) -> PtxInstruction:
+        """Return the instruction of the copy to a piece."""
+        return self._instructions[int(self._lines[piece])]
+
+    def copy_from(self, piece: int) -> PtxInstruction:
+        """Return the instruction of the last copy from a piece of global memory."""
+        return self._instructions[int(self._lines_of_reads[piece])]
+
+    def observed_by_nobody(self) -> Iterator[tuple[PtxInstruction, int]]:
+        """Yield the copies whose phases no thread has observed: the instruction, and the first piece of each block."""
+        pieces = np.flatnonzero(self._written) if self.is_used else np.zeros(0, np.int64)
+        slot, phase = self._written[pieces] >> _PHASE_BITS, (self._written[pieces] & ((1 << _PHASE_BITS) - 1)) - 1
+        block = pieces * PIECE // self._stride
+        is_recent = self._count[slot, block] - phase < _KEPT
+        at = np.flatnonzero(is_recent & ~self._lanes[slot, phase % _KEPT, block].any(axis=-1))
+        _, first = np.unique(self._lines[pieces[at]] * np.int64(self._shape[0]) + block[at], return_index=True)
+        for i in at[np.sort(first)].tolist():
+            yield self.copy_to(int(pieces[i])), int(pieces[i])

@@ -86,6 +86,12 @@ REMEDIES = {
         "mbarrier.try_wait in a loop, for the phase of this copy, in each thread that uses the bytes",
         is_in_time=True,
     ),
+    "phase at the end": Remedy(
+        "",
+        "",
+        "mbarrier.try_wait in a loop, for the phase of this copy, before the block ends; or no copy of unused data",
+        "mbarrier.try_wait in a loop, for the phase of this copy, before the block ends; or no copy of unused data",
+    ),
     "bulk store": Remedy(
         "",
         "",
@@ -95,12 +101,21 @@ REMEDIES = {
         "barrier, if other threads write the bytes",
         is_in_time=True,
     ),
+    "bulk write": Remedy(
+        "",
+        "",
+        "cp.async.bulk.commit_group and cp.async.bulk.wait_group, without .read, in the thread that issued the copy of "
+        "{0}; then a barrier, or a release and an acquire, if another thread accesses the bytes, before {1}",
+        "cp.async.bulk.commit_group and cp.async.bulk.wait_group, without .read, in the thread that issued the copy; "
+        "then a barrier, or a release and an acquire, if another thread accesses the bytes",
+        is_in_time=True,
+    ),
     "initialise": Remedy(
         "",
         "",
-        "one thread executes mbarrier.init, then fence.mbarrier_init if copies use the mbarrier; then a "
+        "one thread executes mbarrier.init, then fence.mbarrier_init if other blocks use the mbarrier; then a "
         "__syncthreads(), before {1}",
-        "one thread executes mbarrier.init, then fence.mbarrier_init if copies use the mbarrier; then a "
+        "one thread executes mbarrier.init, then fence.mbarrier_init if other blocks use the mbarrier; then a "
         "__syncthreads(), before this line",
     ),
     "begin again": Remedy(

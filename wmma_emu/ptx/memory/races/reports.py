@@ -56,8 +56,6 @@ class RaceReports:
         threads = np.moveaxis(full.reshape(-1, *shape[-3:]), 0, -1)
         first = np.unravel_index(int(np.argmax(threads)), threads.shape)
         at = (*np.unravel_index(int(first[-1]), shape[:-3]), *first[:3])
-        if not self._racing(race, at):
-            return  # what is recorded belongs to threads that are ordered before the one that issued this copy
         if self._raced is not None:
             self._raced.note(race, full, self._numbers)
         own = self._thread_at(at)

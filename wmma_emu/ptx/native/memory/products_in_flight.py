@@ -36,10 +36,10 @@ class InFlight(IntEnum):
     FENCED = _FIRST + 12
     """The time of the warp's last fence."""
     ENTRIES = _FIRST + 16
-    """The entries: the words of `Entry`."""
+    """The entries: the words of `ProductRead`."""
 
 
-class Entry(IntEnum):
+class ProductRead(IntEnum):
     """The index of each word of an entry."""
 
     LOW = 0
@@ -99,10 +99,10 @@ def note_write(body: Body, context: Bits, own: Bits, offset: Bits, size: Bits, *
         warp = _warp(context, number)
         with body.repeat(warp.at(InFlight.COUNT).load(WORD, 4).cast(64)) as i:
             entry = warp.at(InFlight.ENTRIES).at(i * _ENTRY_BYTES)
-            words = [entry.at(4 * x).load(WORD, 4) for x in Entry]
-            overlaps = (low < words[Entry.HIGH]) & (words[Entry.LOW] < high)
-            is_done = words[Entry.GROUP].equals(_DONE)
-            is_known = number.cast(32).equals(writer) | words[Entry.TIME].differs(now)
+            words = [entry.at(4 * x).load(WORD, 4) for x in ProductRead]
+            overlaps = (low < words[ProductRead.HIGH]) & (words[ProductRead.LOW] < high)
+            is_done = words[ProductRead.GROUP].equals(_DONE)
+            is_known = number.cast(32).equals(writer) | words[ProductRead.TIME].differs(now)
             flag_if(body, overlaps & ~(is_done & is_known), context, Flag.COPY)
 
 
@@ -119,16 +119,18 @@ def begin_product(body: Body, context: Bits, warp: Bits, low: Bits, high: Bits) 
     is_new.store(body.constant(ir.IntType(1), 1))
     with body.repeat(count.cast(64)) as i:
         entry = warp.at(InFlight.ENTRIES).at(i * _ENTRY_BYTES)
-        first, last, of = (entry.at(4 * x).load(WORD, 4) for x in (Entry.LOW, Entry.HIGH, Entry.GROUP))
+        first, last, of = (
+            entry.at(4 * x).load(WORD, 4) for x in (ProductRead.LOW, ProductRead.HIGH, ProductRead.GROUP)
+        )
         with body.when(of.equals(group) & (start <= last) & (first <= end)):
-            entry.at(4 * Entry.LOW).store((start < first).chosen(start, first), 4)
-            entry.at(4 * Entry.HIGH).store((last < end).chosen(end, last), 4)
+            entry.at(4 * ProductRead.LOW).store((start < first).chosen(start, first), 4)
+            entry.at(4 * ProductRead.HIGH).store((last < end).chosen(end, last), 4)
             is_new.store(body.constant(ir.IntType(1), 0))
     with body.when(is_new.load(ir.IntType(1))):
         with body.either(count < _MOST) as (then, otherwise):
             with then:
                 entry = warp.at(InFlight.ENTRIES).at(count.cast(64) * _ENTRY_BYTES)
-                for index, value in ((Entry.LOW, start), (Entry.HIGH, end), (Entry.GROUP, group)):
+                for index, value in ((ProductRead.LOW, start), (ProductRead.HIGH, end), (ProductRead.GROUP, group)):
                     entry.at(4 * index).store(value, 4)
                 place.store(count + 1, 4)
             with otherwise:
@@ -157,11 +159,11 @@ def _forget(body: Body, context: Bits, warp: Bits, start: Bits, end: Bits) -> No
     before = place.load(WORD, 4).cast(64)
     with body.repeat(before) as i:
         entry = warp.at(InFlight.ENTRIES).at((before - 1 - i) * _ENTRY_BYTES)
-        low, high, group, time = (entry.at(4 * x).load(WORD, 4) for x in Entry)
+        low, high, group, time = (entry.at(4 * x).load(WORD, 4) for x in ProductRead)
         with body.when(group.equals(_DONE) & (time.differs(now) | (start <= low) & (high <= end))):
             last = place.load(WORD, 4) - 1
             place.store(last, 4)
-            four = ir.VectorType(WORD, len(Entry))
+            four = ir.VectorType(WORD, len(ProductRead))
             entry.store(warp.at(InFlight.ENTRIES).at(last.cast(64) * _ENTRY_BYTES).load(four, 4), 4)
 
 
@@ -177,10 +179,10 @@ def wait_for_products(body: Body, context: Bits, warp: Bits, left: Bits) -> None
     committed, now = warp.at(InFlight.COMMITTED).load(WORD, 4), _now(context)
     with body.repeat(warp.at(InFlight.COUNT).load(WORD, 4).cast(64)) as i:
         entry = warp.at(InFlight.ENTRIES).at(i * _ENTRY_BYTES)
-        group = entry.at(4 * Entry.GROUP)
+        group = entry.at(4 * ProductRead.GROUP)
         with body.when((group.load(WORD, 4).cast(64) + left.cast(64)) < committed.cast(64)):
             group.store(body.constant(WORD, _DONE), 4)
-            entry.at(4 * Entry.TIME).store(now, 4)
+            entry.at(4 * ProductRead.TIME).store(now, 4)
 
 
 def fence_writes(body: Body, context: Bits, warp: Bits) -> None:

@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: MIT
 """Rows of mma, mma.sp and wmma.mma: products of the registers of a warp."""
 
+from functools import lru_cache
 from hashlib import sha256
 from typing import NamedTuple
 
 import numpy as np
 from llvmlite import ir
 
+from wmma_emu.arithmetic.model import DotProduct
 from wmma_emu.arithmetic.native.code import memory_of
 from wmma_emu.arithmetic.native.product import define_product, reason_against
 from wmma_emu.arithmetic.native.tile import Tile
-from wmma_emu.instructions import Operand
+from wmma_emu.instructions import Arch, Instruction, Operand
 from wmma_emu.layouts import LaneMap
 from wmma_emu.layouts.block_scales import SCALED, Scaled, scale_map
 from wmma_emu.layouts.spec import LANES
@@ -41,7 +43,7 @@ from wmma_emu.ptx.steps.lane_operations import CompileContext
 from wmma_emu.ptx.steps.loads import elements_of
 from wmma_emu.ptx.steps.matrix_operands import BoundProduct, Metadata, bind, immediate_of, sources_of, targets_of
 from wmma_emu.ptx.steps.matrix_scales import OPERANDS_OF_SCALES, BlockScales, OperandScales
-from wmma_emu.warp import BoundInstruction
+from wmma_emu.warp import BoundInstruction, bound_instruction
 from wmma_emu.warp.quad_pairs import per_quad_pair
 
 _ScaleSelectors = tuple[tuple[int, int], ...]
@@ -192,13 +194,24 @@ def multiply_row(instruction: PtxInstruction, layout: WarpLayout, context: Compi
         sides = BlockScales.of(instruction, entry, given[-OPERANDS_OF_SCALES:]).sides
         scale_selectors = tuple(_selectors(instruction, side) for side in sides)
         scales = [x for side in sides for x in offsets_of_sources(layout, side.data, 32)]
-    warp_product = WarpProduct.of(bound.matrix, selector, scale_selectors)
+    name, warp_product = _code_of(entry, bound.matrix.arch, bound.matrix.product, selector, scale_selectors)
     record: list[int] = []
-    for name, x, fragment in zip(_LETTERS[:3], given[1:4], warp_product.layouts, strict=False):
-        sources = sources_of(instruction, x, entry.registers(name))
+    for letter, x, fragment in zip(_LETTERS[:3], given[1:4], warp_product.layouts, strict=False):
+        sources = sources_of(instruction, x, entry.registers(letter))
         record += offsets_of_sources(layout, sources, fragment.register_bits)
     record += offsets_of_targets(layout, targets, warp_product.layouts[3].register_bits)
-    return Row(warp_product.name, warp_product.define, (*record, *metadata, *scales))
+    return Row(name, warp_product.define, (*record, *metadata, *scales))
+
+
+@lru_cache(maxsize=256)
+def _code_of(
+    entry: Instruction, arch: Arch, product: DotProduct, selector: int, scale_selectors: _ScaleSelectors
+) -> tuple[str, WarpProduct]:
+    """Return the code of a product and its name, which take a millisecond: kernels repeat their products."""
+    found = WarpProduct.of(bound_instruction(entry, arch, warns=False), selector, scale_selectors)
+    if found.matrix.product != product:
+        raise NotNativeError(f"{entry.mnemonic} with an altered model has no native code")
+    return found.name, found
 
 
 def _selectors(instruction: PtxInstruction, side: OperandScales) -> tuple[int, int]:
