@@ -11,7 +11,7 @@ import pytest
 
 from tests.ptx.native.machines import module
 from wmma_emu.errors import LaunchLimitError
-from wmma_emu.ptx.native import run
+from wmma_emu.ptx.native import run, workers
 
 pytest.importorskip("llvmlite")
 
@@ -30,6 +30,8 @@ def x():
 @pytest.mark.parametrize("grid", [1, 5])
 def test_the_time_limit_ends_an_endless_launch(grid, x):
     launch = module(ENDLESS)["k"][grid, 64]
+    with pytest.raises(LaunchLimitError):  # compiles what is not compiled yet
+        launch(x, x, max_steps=1000)
     begin = time.perf_counter()
     with pytest.raises(LaunchLimitError, match=r"1 seconds \(max_seconds\).*line"):
         launch(x, x, max_seconds=1)
@@ -69,14 +71,30 @@ def test_an_interrupt_ends_a_launch(grid, x):
 
 def test_workers_share_the_blocks_of_a_grid(monkeypatch):
     monkeypatch.setattr(run, "_cores", lambda: 4)
-    monkeypatch.setattr(run, "_FIRST_FUEL", 10)
-    monkeypatch.setattr(run, "_SLICE", 1e-5)
+    monkeypatch.setattr(workers, "FIRST_FUEL", 10)
+    monkeypatch.setattr(workers, "SLICE", 1e-5)
     counts = np.random.default_rng(1).integers(0, 1000, 64 * 50).astype(np.uint32)
     y = np.zeros_like(counts)
     report = module(COUNT)["k"][50, 64](counts, y, machine="native")
     assert report.machine == "native"
     np.testing.assert_array_equal(counts, y)
     assert report.instructions == module(COUNT)["k"][50, 64](counts, y, machine="numpy").instructions
+
+
+def test_an_error_in_a_thread_is_raised(monkeypatch):
+    monkeypatch.setattr(run, "_cores", lambda: 4)
+    monkeypatch.setattr(workers, "FIRST_FUEL", 10)
+    advance, main = workers.Worker.advance, threading.main_thread()
+
+    def failing(self, fuel):
+        if threading.current_thread() is not main:
+            raise MemoryError("in a thread")
+        return advance(self, 1)
+
+    monkeypatch.setattr(workers.Worker, "advance", failing)
+    counts = np.full(64 * 50, 1000, np.uint32)
+    with pytest.raises(MemoryError, match="in a thread"):
+        module(COUNT)["k"][50, 64](counts, np.zeros_like(counts))
 
 
 def test_launches_from_several_threads_are_right():

@@ -69,7 +69,7 @@ def test_without_llvmlite_the_numpy_machine_runs_everything(x, monkeypatch):
     monkeypatch.setattr(machines, "find_spec", lambda name: None)
     assert importlib.util.find_spec("llvmlite") is not None
     assert launch(DOUBLE, x).machine_reason == "llvmlite is not installed"
-    with pytest.raises(BackendUnavailableError, match="needs llvmlite.*fast"):
+    with pytest.raises(BackendUnavailableError, match=r"needs llvmlite.*fast"):
         launch(DOUBLE, x, machine="native")
 
 

@@ -57,7 +57,8 @@ class NativeLaunch:
         if self._table is None:
             return None
         from wmma_emu.ptx.native.rows import NotNativeError
-        from wmma_emu.ptx.native.run import Launching, run
+        from wmma_emu.ptx.native.run import run
+        from wmma_emu.ptx.native.workers import Launching
 
         launching = Launching(self._table, self._kernel.module.arch, heap, parameters, grid, block, shared_bytes)
         try:
