@@ -93,7 +93,7 @@ def _negated(line: str) -> str | None:
 
 
 def _moved(line: str) -> str | None:
-    changed = re.sub(r"\[(%\w+)(\+-?\d+)?\]", lambda x: f"[{x[1]}+{int((x[2] or "0").lstrip("+")) + 4}]", line, count=1)
+    changed = re.sub(r"\[(%\w+)(?:\+(-?\d+))?\]", lambda x: f"[{x[1]}+{int(x[2] or 0) + 4}]", line, count=1)
     return changed if changed != line else None
 
 
