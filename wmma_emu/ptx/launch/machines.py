@@ -67,6 +67,7 @@ class NativeLaunch:
             self.reason = str(error)
             return None
         if outcome.counts is not None:
+            heap.follows_writes = "undefined" in self._options.checks
             return outcome.counts
         heap.reset()
         self.seconds = outcome.seconds - spent
