@@ -10,7 +10,9 @@ from typing import NamedTuple
 
 from wmma_emu.ptx.program.flow import READS_FIRST, reads, registers_in, writes
 from wmma_emu.ptx.program.program import Immediate, KernelProgram, PtxInstruction, Register
+from wmma_emu.ptx.steps.loads import elements_of
 from wmma_emu.ptx.steps.table import VALUE_STEPS
+from wmma_emu.ptx.widths import bits_of_type
 
 _READS_CARRY = ("addc", "subc", "madc")
 
@@ -36,7 +38,7 @@ class Unproven(NamedTuple):
 
 def uses_of(instruction: PtxInstruction, carry: int) -> Uses:
     """Return the registers that an instruction reads and writes; ``carry`` is the number of the carry flag."""
-    written = writes(instruction)
+    written = _loaded(instruction) if instruction.used_bytes else writes(instruction)
     guard = registers_in(instruction.guard)
     read = [*reads(instruction)]
     for x in guard:
@@ -54,6 +56,14 @@ def uses_of(instruction: PtxInstruction, carry: int) -> Uses:
     if "cc" in instruction.modifiers:
         written = (*written, carry)
     return Uses(tuple(dict.fromkeys(read)), tuple(dict.fromkeys(written)))
+
+
+def _loaded(instruction: PtxInstruction) -> tuple[int, ...]:
+    """Return the registers of a load of which the kernel uses some bytes; the others are not written."""
+    size = bits_of_type(instruction.modifiers[-1]) // 8
+    every = (1 << size) - 1
+    loaded = enumerate(elements_of(instruction.operands[0]))
+    return tuple(x.index for i, x in loaded if isinstance(x, Register) and instruction.used_bytes >> i * size & every)
 
 
 def _is_first_product(instruction: PtxInstruction) -> bool:
