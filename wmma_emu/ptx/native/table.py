@@ -2,16 +2,18 @@
 """The table of a kernel: its basic blocks, and an entry for each operation, which the driver runs."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from wmma_emu.instructions import Arch
 from wmma_emu.llvm.library import NativeLibrary
 from wmma_emu.ptx.machine.compile import CompiledProgram
 from wmma_emu.ptx.machine.warp_sync import is_bar_warp, required_lanes
+from wmma_emu.ptx.memory.heap import GlobalMemory
 from wmma_emu.ptx.native import memory, operations, products
 from wmma_emu.ptx.native.assignment import Unproven, is_value, unproven_registers
 from wmma_emu.ptx.native.blocks import RUN_BLOCKS, define_driver
@@ -30,11 +32,12 @@ from wmma_emu.ptx.native.control_words import BlockField, EntryField
 from wmma_emu.ptx.native.definedness_rows import propagate, require_defined
 from wmma_emu.ptx.native.landings import move_instructions, votes_row
 from wmma_emu.ptx.native.rows import NotNativeError, Row
-from wmma_emu.ptx.native.warp_image import constants_image
+from wmma_emu.ptx.native.warp_image import constants_image, warp_image
 from wmma_emu.ptx.native.warp_layout import WarpLayout
 from wmma_emu.ptx.program.program import ParameterCopy, Predicate, PtxInstruction
 from wmma_emu.ptx.steps.lane_operations import CompileContext
 from wmma_emu.ptx.steps.table import NOTHING
+from wmma_emu.ptx.threads import Threads
 
 _SOURCES = ("arithmetic", "formats", "instructions", "layouts", "llvm", "ptx/native", "ptx/steps", "scalar", "warp")
 """The packages that define native functions."""
@@ -77,6 +80,18 @@ class KernelTable:
     driver: int
     constants: NDArray[np.uint8]
     has_warpgroups: bool
+    _images: "dict[tuple[object, ...], NDArray[np.uint8]]" = field(default_factory=dict)
+
+    def image(self, threads: Threads, arch: Arch, heap: GlobalMemory, dynamic_bytes: int) -> NDArray[np.uint8]:
+        """Return the memory of the warps before a block begins, (warps, bytes); that of the last launch is kept."""
+        addresses = tuple(heap.address_of(x) for x, _ in self.layout.symbols if x.space in ("global", "const"))
+        key = threads.grid, threads.block, dynamic_bytes, heap.workspace, addresses
+        found = self._images.get(key)
+        if found is None:
+            found = warp_image(self.layout, self.constants, threads, arch, heap, dynamic_bytes)
+            self._images.clear()
+            self._images[key] = found
+        return found
 
 
 def table_of(compiled: CompiledProgram, context: CompileContext) -> KernelTable:

@@ -36,7 +36,8 @@ def warp_image(
     dynamic_bytes: int,
 ) -> NDArray[np.uint8]:  # fmt: skip
     """Return the memory of each warp, (warps, bytes); `filled_words` lists what is still missing."""
-    image = np.repeat(constants, threads.num_warps, axis=0)
+    image = np.empty((threads.num_warps, layout.bytes), np.uint8)
+    image[...] = constants
     exists = np.ones((threads.num_warps, LANES), np.bool_) if threads.exists is None else threads.exists[0]
     _put(image, EXISTING, 1, exists)
     numbers = np.arange(threads.num_warps, dtype=np.uint32)

@@ -67,8 +67,8 @@ class WarpLayout:
 
     ``constants``, ``specials`` and ``symbols`` are the offsets of the values that the machine writes before a launch or
     a block begins: by the value and its width, by the name of the special register and the width, and by the variable
-    and the width. ``zeroed`` are the offset and the size of the bytes that are zeros when a block begins; registers are
-    not.
+    and the width. ``zeroed`` are the offset and the size of the bytes that are zeros when a block begins; registers,
+    which are the bytes from `HEAD_BYTES` to ``end_of_registers``, are not.
 
     Examples
     --------
@@ -86,12 +86,14 @@ class WarpLayout:
     specials: dict[tuple[str, int], int] = field(default_factory=dict)
     symbols: dict[tuple[Symbol, int], int] = field(default_factory=dict)
     zeroed: list[tuple[int, int]] = field(default_factory=list)
+    end_of_registers: int = 0
     _registers: dict[int, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for register in self.program.registers:
             self._registers[register.index] = self._place(bytes_of(bits_of_type(register.type)))
         self._registers[len(self.program.registers)] = self._place(bytes_of(1))  # the carry flag
+        self.end_of_registers = self.bytes
 
     def offset_of(self, register: Register) -> int:
         """Return the offset of a register; the carry flag is the register after all others."""

@@ -22,8 +22,8 @@ from wmma_emu.ptx.native.control_words import BarrierField, MachineWord
 from wmma_emu.ptx.native.leave import BARRIERS
 from wmma_emu.ptx.native.memory.memory_of_launch import NativeMemory
 from wmma_emu.ptx.native.table import KernelTable
-from wmma_emu.ptx.native.warp_image import filled_words, warp_image
-from wmma_emu.ptx.native.warp_layout import STEPS
+from wmma_emu.ptx.native.warp_image import filled_words
+from wmma_emu.ptx.native.warp_layout import HEAD_BYTES, STEPS
 from wmma_emu.ptx.pages import aligned
 from wmma_emu.ptx.threads import Threads
 from wmma_emu.scalar.environment import in_ieee_arithmetic
@@ -59,9 +59,7 @@ class SharedState:
         self.launching, self.deadline = launching, deadline
         table, blocks = launching.table, prod(launching.grid)
         self.threads = Threads(launching.grid, launching.block, np.arange(1))
-        self.image = warp_image(
-            table.layout, table.constants, self.threads, launching.arch, launching.heap, launching.dynamic_bytes
-        )  # fmt: skip
+        self.image = table.image(self.threads, launching.arch, launching.heap, launching.dynamic_bytes)
         self.filled = filled_words(table.layout)
         self.zeroed = np.array(table.layout.zeroed, np.int64).reshape(-1, 2)
         self.next_block = np.zeros(1, np.int64)
@@ -97,8 +95,10 @@ class Worker:
         self._shared = shared
         launching, table = shared.launching, shared.launching.table
         self.context = np.zeros(Word.COUNT, np.int64)
-        self._warps = aligned(shared.image.size, 0)
-        self._warps[:] = shared.image.reshape(-1)
+        self._warps = aligned(shared.image.size)
+        warps = self._warps.reshape(shared.image.shape)
+        for part in (slice(HEAD_BYTES), slice(table.layout.end_of_registers, None)):
+            warps[:, part] = shared.image[:, part]
         self._steps = self._warps.reshape(shared.image.shape)[:, STEPS : STEPS + 8].view(np.int64)
         self._barriers = np.zeros((BARRIERS, BarrierField.COUNT_OF_WORDS), np.int64)
         self._fill(launching, table)

@@ -114,7 +114,7 @@ class WorkerMemory:
         self.writes, self.reads = (zeroed(memory.granules, np.uint64) for _ in range(2))
         self.line_writes, self.line_reads = (zeroed(memory.granules // LINE, np.uint64) for _ in range(2))
         self.ranges = memory.ranges.copy()
-        self._warps = np.zeros(warps * WARP_STATE_BYTES, np.uint8)
+        self._warps = np.empty(warps * WARP_STATE_BYTES, np.uint8)  # `begin_block` clears what is not written first
         self._state = np.zeros(STATE_BYTES // 8, np.uint64)
         self._memory, self._context = memory, context
         state: dict[int, int] = {
