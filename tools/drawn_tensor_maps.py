@@ -7,7 +7,9 @@ from math import prod
 from random import Random
 from typing import TypeVar
 
-from wmma_emu.ptx.tensor_maps.element_types import ELEMENT_TYPES
+from wmma_emu.ptx.steps.bulk_reductions import REDUCTIONS
+from wmma_emu.ptx.tensor_maps.boxes import spatial_dimensions
+from wmma_emu.ptx.tensor_maps.element_types import ELEMENT_TYPES, ElementType
 from wmma_emu.ptx.tensor_maps.encoding import CORNER_BITS, TensorMapFields, Window
 
 T = TypeVar("T")
@@ -19,6 +21,9 @@ LARGEST_COPY = 16384
 """The bytes that a copy moves at most."""
 
 _PADDED = 256
+_STORES = 1 << 32
+"""The seed of the first store."""
+
 _WRONG = 1 / 64
 """The share of parameters that are drawn without a regard to the rules."""
 
@@ -113,12 +118,16 @@ def _window(draw: Draw, rank: int, dims: tuple[int, ...], channels: int) -> Wind
 
 @dataclass(frozen=True)
 class DrawnCopy:
-    """A load of one box or window: the map at address 0, the coordinates, offsets, and where the box goes."""
+    """A copy of one box or window: the map at address 0, the coordinates, and where the box is in shared memory.
+
+    ``offsets`` are those of a load of a window, ``reduction`` the operation of a store.
+    """
 
     map: TensorMapFields
     coordinates: tuple[int, ...]
     offsets: tuple[int, ...]
     destination: int
+    reduction: str = ""
 
 
 def drawn_copy(seed: int) -> DrawnCopy:
@@ -134,6 +143,46 @@ def drawn_copy(seed: int) -> DrawnCopy:
         found = _copy(draw)
         if found is not None:
             return found
+
+
+def drawn_store(seed: int) -> DrawnCopy:
+    """Return a store to a tensor of at most `TENSOR_BYTES`, or a reduction into it.
+
+    Examples
+    --------
+    >>> drawn_store(7).map.encoded_bytes <= LARGEST_COPY, drawn_store(7).offsets
+    (True, ())
+    """
+    draw = Draw(seed + _STORES)
+    while True:
+        found = _copy(draw)
+        if found is not None and (store := _as_store(draw, found)) is not None:
+            return store
+
+
+def _as_store(draw: Draw, given: DrawnCopy) -> DrawnCopy | None:
+    """Return a store with the map and, mostly, the coordinates of a load, which are not negative and in the window."""
+    fields, coordinates = given.map, given.coordinates
+    possible = _reductions_of(fields.element)
+    reduction = draw.of(possible) if possible and draw.chance(0.6) else ""
+    if fields.window is not None:
+        lower, upper = (tuple(map(abs, x)) for x in (fields.window.lower, fields.window.upper))
+        fields = replace(fields, window=replace(fields.window, lower=lower, upper=tuple(-x for x in upper)))
+        starts = coordinates[spatial_dimensions(fields)]
+        ends = [size - 1 - x for size, x in zip(fields.dims[spatial_dimensions(fields)], upper, strict=True)]
+        if any(not low <= at <= end for low, at, end in zip(lower, starts, ends, strict=True)):
+            return None
+    if fields.window is None and draw.chance(0.8):
+        coordinates = tuple(x if x < size else 0 for x, size in zip(coordinates, fields.dims, strict=True))
+    if not draw.chance(_WRONG):
+        coordinates = tuple(max(x, 0) for x in coordinates)
+    return replace(given, map=fields, coordinates=coordinates, offsets=(), reduction=reduction)
+
+
+def _reductions_of(element: ElementType) -> tuple[str, ...]:
+    """Return the reductions that have a type of the elements' size; the chip does not support all of them."""
+    kinds = (element.name, f"b{8 * element.bytes}" if not element.is_float else "")
+    return tuple(x for x, types in REDUCTIONS.items() if element.name != "f64" and not set(kinds).isdisjoint(types))
 
 
 def _copy(draw: Draw) -> DrawnCopy | None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.browser.explorer_page import LOOK, turn_to
 from wmma_emu.applications.explorer import explorer_page
 
 FOLDER = Path(__file__).parent
@@ -115,3 +116,41 @@ def explore(explorer, address):
 
     yield shown
     assert said == []
+
+
+@pytest.fixture(scope="module")
+def shared_page(browser, address):
+    context = browser.new_context(viewport={"width": 640, "height": 120})  # what is not in view is not painted
+    page = context.new_page()
+    said = []
+    page.on("console", lambda message: said.append(message.text) if message.type in ("error", "warning") else None)
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.goto(address)
+    yield page, said
+    context.close()
+
+
+@pytest.fixture
+def turned(shared_page):
+    page, said = shared_page
+
+    def shown(**state):
+        turn_to(page, **state)
+        return page
+
+    yield shown
+    assert said == []
+
+
+@pytest.fixture(scope="module")
+def looks(shared_page):
+    """What the two pictures of an operand show; each is drawn once."""
+    page, seen = shared_page[0], {}
+
+    def look(name, chip, letter):
+        if (name, chip, letter) not in seen:
+            turn_to(page, chip=chip, i=name, op=letter)
+            seen[name, chip, letter] = [page.evaluate(LOOK, figure) for figure in ("matrix", "registers")]
+        return seen[name, chip, letter]
+
+    return look

@@ -84,6 +84,20 @@ def test_files_are_offered_by_their_endings(here):
     assert offered("compare", "a") == ["a.npy", "a100", "a30", "a800", "a2", "a10", "a10g", "a16", "a40"]
 
 
+@pytest.mark.parametrize(("current", "words"), [
+    ("", ["a.npy", "b.npy", "raw:", "zeros:", "map:"]),
+    ("ma", ["map:"]),
+    ("raw:", ["raw:a.npy", "raw:b.npy"]),
+    ("o.npy=", ["o.npy=a.npy", "o.npy=b.npy", "o.npy=raw:", "o.npy=zeros:", "o.npy=map:"]),
+    ("map:8x64:b", ["map:8x64:b.npy"]),
+    ("o.npy=map:8x64:swizzle:128B:a", ["o.npy=map:8x64:swizzle:128B:a.npy"]),
+    ("map:", []),
+    ("zeros:f32:", []),
+])  # fmt: skip
+def test_the_forms_of_a_kernels_argument_are_offered(here, current, words):
+    assert offered("ptx", "run", "k.ptx", "--arg", current) == words
+
+
 @pytest.fixture
 def program(tmp_path, monkeypatch):
     """A program of that name on the path, in an empty folder."""

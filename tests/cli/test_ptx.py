@@ -11,6 +11,7 @@ import pytest
 
 from tests.ptx.launch.asynchronous_kernels import CASES
 from tests.ptx.planted.table import PLANTED
+from tests.ptx.tensor_maps.test_maps_in_memory import module_with
 from tests.ptx.texts_of_launches import SCALE, SHIFT, entry
 from wmma_emu.cli import main
 
@@ -102,6 +103,19 @@ def test_arrays_are_checked_against_the_types_of_the_source(run, texts):
     assert "parameters     0: float* x; .u64, 8 bytes at 0" in run("ptx", "explain", "typed.ptx").out
 
 
+def test_a_tensor_map_is_an_argument(run, here):
+    (here / "rows.ptx").write_text(module_with("a parameter").text)
+    np.save("rows.npy", np.arange(64, dtype=np.int32).reshape(2, 32))
+    given = ("ptx", "run", "rows.ptx", "--arch", "sm_90a", "--grid", "1", "--block", "32")
+    text = (here / "rows.ptx").read_text().replace("given[256]", "given[128]").replace("tensor.1d", "tensor.2d")
+    (here / "rows.ptx").write_text(text.replace("{%x}]", "{%x, %x}]"))
+    given = (*given, "--arg", "out.npy=zeros:s32:32", "--arg")
+    assert run(*given, "map:1x32:rows.npy").status == 0 and np.load("out.npy").tolist() == list(range(32))
+    assert run(*given, "m.npy=map:2x16:swizzle:32B:rows.npy").status == 2  # rows of 64 bytes are too long
+    assert run(*given, "m.npy=map:1x32:element_strides:2x1:dtype:f32:fill:nan:zeros:s32:2x32").status == 0
+    assert np.load("m.npy").shape == (2, 32)
+
+
 def test_findings_are_printed_and_the_status_is_one(run, texts):
     status, out, err = run("ptx", "run", "race.ptx", "--grid", "1", "--block", "128", "--arg", "u.npy",
         "--arg", "y.npy=zeros:u32:128")  # fmt: skip
@@ -141,6 +155,11 @@ def test_findings_are_printed_and_the_status_is_one(run, texts):
      "passes 1024 zeros, and writes them to the file after the launch"),
     (scale("y=x.npy", "1", "1"), "--arg 'y=x.npy': 'y' is not a .npy file to write"),
     (scale("x.npy=x.npy", "1", "1"), "x.npy is also an input; name another file to write"),
+    (scale("map:8x64", "1", "1"), "--arg 'map:8x64' names no array; expected map:8x64:x.npy"),
+    (scale("map:8,64:x.npy", "1", "1"), "--arg 'map:8,64:x.npy': '8,64' is not one to five sizes, such as 8x64"),
+    (scale("map:8:swizle:32B:x.npy", "1", "1"), "dtype; did you mean swizzle?"),
+    (scale("map:8:swizle:32B", "1", "1"), "'swizle:32B' is neither a .npy file nor zeros:f16:64x128"),
+    (scale("map:8x8:x.npy", "1", "1"), "--arg 'map:8x8:x.npy': "),
     (scale("y.npy=3", "1", "1"), "--arg 'y.npy=3': '3' is not an array"),
     (scale("y.npy=zeros:f33:3", "1", "1"), "--arg 'zeros:f33:3': 'f33' is not a type; expected one of"),
     (scale("y.npy=zeros:f32:3y", "1", "1"), "--arg 'zeros:f32:3y': '3y' is not a shape"),

@@ -247,13 +247,24 @@ def _turned(folder):
     we.ptx.Baseline.of([module.kernel[1, 64](x, np.zeros_like(x))]).write(folder / "known.json")
 
 
+def _rows(folder):
+    """Make the files of docs/how-to/use-tensor-maps.md: the kernel of its first block, and the image."""
+    page = "docs/how-to/use-tensor-maps.md"
+    names = {}
+    exec(next(x.text for x in blocks_of(page) if x.language == "python"), names)
+    (folder / "rows.ptx").write_text(names["text"], encoding="utf-8")
+    np.save(folder / "image.npy", names["image"])
+
+
 AT_HAND = {
     "docs/how-to/live-with-findings.md": _turned,
     "docs/how-to/test-a-kernel-without-a-gpu.md": _sums,
+    "docs/how-to/use-tensor-maps.md": _rows,
 }
-"""These compile CUDA, and are thorough therefore."""
+"""The functions that make the files of a page; `_begin` compiles CUDA."""
+_COMPILES = ("docs/how-to/live-with-findings.md", "docs/how-to/test-a-kernel-without-a-gpu.md")
 COMMANDS = [
-    pytest.param(x.page, y, marks=[pytest.mark.thorough] * (x.page in AT_HAND))
+    pytest.param(x.page, y, marks=[pytest.mark.thorough] * (x.page in _COMPILES))
     for x in BLOCKS if what_runs(x) == "commands" for y in commands_of(x) if is_run_here(y) and not reason_of(x.page, y)
 ]  # fmt: skip
 

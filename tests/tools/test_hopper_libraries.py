@@ -11,6 +11,7 @@ from tests.tools.test_launch_recorder import TEXT, write_raw
 from tools.hopper_libraries import building
 from tools.hopper_libraries.__main__ import main
 from tools.hopper_libraries.libraries import LIBRARIES, PROGRAMS
+from tools.hopper_programs import carried
 from tools.hopper_programs.table import compared
 from tools.hopper_programs.unpacking import unpack
 
@@ -31,8 +32,8 @@ def test_attention_is_compiled_for_both_types_both_sizes_and_both_masks():
 
 
 def test_a_program_without_its_checkout_names_the_repository(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(building, "prepare", lambda *_: [(tmp_path / x).mkdir() for x in ("out", "work")])
-    monkeypatch.setattr(building, "toolkit", lambda _: tmp_path)
+    monkeypatch.setattr(carried, "_prepare", lambda *_: [(tmp_path / x).mkdir() for x in ("out", "work")])
+    monkeypatch.setattr(carried, "toolkit", lambda _: tmp_path)
     given = ["build", str(tmp_path / "out"), "--work", str(tmp_path / "work"), "--only", "deep_gemm_bf16"]
     assert main([*given, "--checkout", f"cutlass={tmp_path}"]) == 1
     assert "needs --checkout deep-gemm=FOLDER, of deepseek-ai/DeepGEMM" in capsys.readouterr().out
@@ -41,7 +42,7 @@ def test_a_program_without_its_checkout_names_the_repository(tmp_path, monkeypat
 def test_an_unknown_library_is_refused_with_those_that_exist(tmp_path, capsys):
     with pytest.raises(SystemExit):
         main(["build", str(tmp_path), "--work", str(tmp_path), "--checkout", "cutlas=x"])
-    assert "cutlas=... is not one of cutlass, flash-attention" in capsys.readouterr().err
+    assert "cutlas=x is not LIBRARY=FOLDER; the libraries are cutlass, flash-attention" in capsys.readouterr().err
 
 
 def test_an_archive_becomes_bundles_that_equal_their_recordings(tmp_path):

@@ -16,43 +16,34 @@ import argparse
 import sys
 from pathlib import Path
 
-from tools.hopper_libraries.building import build_all, ptx_of
-from tools.hopper_libraries.libraries import LIBRARIES, PROGRAMS
-from tools.hopper_programs.table import print_table
-from tools.hopper_programs.unpacking import unpack
+from tools.hopper_libraries.building import build_all
+from tools.hopper_libraries.libraries import LIBRARIES, PROGRAMS, LibraryProgram
+from tools.hopper_programs.command_line import Listed, run
 
 
 def main(argv: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    actions = parser.add_subparsers(dest="action", required=True)
-    build, unpacked = actions.add_parser("build"), actions.add_parser("unpack")
-    compare = actions.add_parser("compare")
-    build.add_argument("out", type=Path, help="the folder that is carried to the GPU")
-    build.add_argument("--checkout", action="append", default=[], metavar="LIBRARY=FOLDER", help=", ".join(LIBRARIES))
-    build.add_argument("--nvcc", default="nvcc")
-    unpacked.add_argument("recorded", type=Path, help="the folder with hopper.tar.xz.00 and so on")
-    unpacked.add_argument("bundles", type=Path, help="where bundles and recordings are written")
-    compare.add_argument("bundles", type=Path, help="the folder that `unpack` made")
-    compare.add_argument("--asynchrony", default="", help="of the launches, as we.ptx.Module takes it")
-    for one in (build, unpacked):
-        one.add_argument("--work", type=Path, required=True, help="the folder that keeps the PTX")
-    for one in (build, compare):
-        one.add_argument("--only", default="", help="programs whose name holds this")
-    given = parser.parse_args(argv)
-    if given.action == "unpack":
-        sources = {x.name: (ptx_of(given.work, x), _source(x.library)) for x in PROGRAMS}
-        return unpack(given.recorded, given.bundles, sources)
-    chosen = tuple(x for x in PROGRAMS if given.only in x.name)
-    if given.action == "compare":
-        return print_table(chosen, given.bundles, {"asynchrony": given.asynchrony} if given.asynchrony else {})
-    checkouts = dict(x.split("=", 1) for x in given.checkout)
-    if wrong := set(checkouts) - set(LIBRARIES):
-        parser.error(f"--checkout {wrong.pop()}=... is not one of {', '.join(LIBRARIES)}")
-    return min(1, build_all(chosen, {x: Path(y) for x, y in checkouts.items()}, given.work, given.out, given.nvcc))
+    return run(Listed(__doc__.splitlines()[0], PROGRAMS, _origin, _add_arguments, _build), argv)
 
 
-def _source(library: str) -> dict[str, str]:
-    return {"repository": f"https://github.com/{LIBRARIES[library].repository}"}
+def _origin(program: LibraryProgram) -> dict[str, str]:
+    return {"repository": f"https://github.com/{LIBRARIES[program.library].repository}"}
+
+
+def _add_arguments(build: argparse.ArgumentParser) -> None:
+    build.add_argument(
+        "--checkout", action="append", default=[], type=_checkout, metavar="LIBRARY=FOLDER", help=", ".join(LIBRARIES)
+    )
+
+
+def _checkout(text: str) -> tuple[str, Path]:
+    library, _, folder = text.partition("=")
+    if library not in LIBRARIES or not folder:
+        raise argparse.ArgumentTypeError(f"{text} is not LIBRARY=FOLDER; the libraries are {', '.join(LIBRARIES)}")
+    return library, Path(folder)
+
+
+def _build(chosen: tuple[LibraryProgram, ...], given: argparse.Namespace) -> int:
+    return build_all(chosen, dict(given.checkout), given.work, given.out, given.nvcc, given.jobs)
 
 
 if __name__ == "__main__":

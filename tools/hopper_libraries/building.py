@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Compile the host programs, with the headers of the libraries, into a folder that can be carried to a GPU."""
+"""Compile the host programs, with the headers of the libraries."""
 
 import subprocess
 from collections.abc import Mapping
@@ -7,39 +7,21 @@ from functools import partial
 from pathlib import Path
 
 from tools.hopper_libraries.libraries import LIBRARIES, PROGRAMS, LibraryProgram
-from tools.hopper_programs.building import build_each, compiled, prepare
-from tools.launch_recorder.building import toolkit
+from tools.hopper_programs.carried import build_listed, compiled
 
-__all__ = ["build_all", "ptx_of"]
+__all__ = ["build_all"]
 
 _HERE = Path(__file__).parent
 _ARCH = "arch=compute_90a,code=[sm_90a,compute_90a]"
 _GENERATED = "tile_lang_kernel.cu"
 
 
-def ptx_of(work: Path, program: LibraryProgram) -> Path:
-    """Return the PTX from which the machine code of a program was made."""
-    return work / program.name / f"{program.file}.ptx"
-
-
 def build_all(
-    programs: tuple[LibraryProgram, ...], checkouts: Mapping[str, Path], work: Path, out: Path, nvcc: str
+    programs: tuple[LibraryProgram, ...], checkouts: Mapping[str, Path], work: Path, out: Path, nvcc: str, jobs: int = 1
 ) -> int:  # fmt: skip
-    """Compile programs one after another, and put what the GPU's machine needs into ``out``.
-
-    A program that is already in ``out`` is not compiled again. What does not compile is named, and left out.
-
-    Returns
-    -------
-    int
-        The number of programs that do not compile.
-    """
-    prepare(work, out, toolkit(nvcc))
-    tasks = {x.name: (ptx_of(work, x), partial(_build, x, checkouts, work, out, nvcc)) for x in programs}
-    failures = build_each(tasks, out)
-    built = [x for x in PROGRAMS if (out / "bin" / x.name).exists()]
-    (out / "programs.tsv").write_text("".join(f"{x.name}\t{x.only}\t1\t\n" for x in built))
-    return failures
+    """Compile programs, as `build_listed` does."""
+    build = partial(_build, checkouts=checkouts, work=work, out=out, nvcc=nvcc)
+    return build_listed(programs, PROGRAMS, build, work, out, nvcc, jobs)
 
 
 def _build(program: LibraryProgram, checkouts: Mapping[str, Path], work: Path, out: Path, nvcc: str) -> None:

@@ -54,6 +54,16 @@ class LibraryProgram(NamedTuple):
     with_cutlass: bool = False
     only: str = "."
 
+    @property
+    def ptx_name(self) -> str:
+        """The name of its PTX."""
+        return self.file
+
+    @property
+    def row(self) -> str:
+        """The line that tells the script how to run it."""
+        return f"{self.name}\t{self.only}\t1\t"
+
 
 _ELEMENTS = {"f16": "half_t", "bf16": "bfloat16_t"}
 

@@ -16,41 +16,28 @@ import argparse
 import sys
 from pathlib import Path
 
-from tools.hopper_programs.building import Checkouts, build_all, ptx_of
-from tools.hopper_programs.programs import PROGRAMS, REPOSITORIES
-from tools.hopper_programs.table import print_table
-from tools.hopper_programs.unpacking import unpack
+from tools.hopper_programs.building import Checkouts, build_all
+from tools.hopper_programs.command_line import Listed, run
+from tools.hopper_programs.programs import PROGRAMS, REPOSITORIES, Program
 
 
 def main(argv: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    actions = parser.add_subparsers(dest="action", required=True)
-    build, unpacked = actions.add_parser("build"), actions.add_parser("unpack")
-    build.add_argument("out", type=Path, help="the folder that is carried to the GPU")
+    return run(Listed(__doc__.splitlines()[0], PROGRAMS, _origin, _add_arguments, _build), argv)
+
+
+def _origin(program: Program) -> dict[str, str]:
+    return {"repository": REPOSITORIES["cutlass"], "file": program.file}
+
+
+def _add_arguments(build: argparse.ArgumentParser) -> None:
     build.add_argument("--cutlass", type=Path, required=True, help="a checkout of NVIDIA/cutlass")
     build.add_argument("--googletest", type=Path, required=True, help="a checkout of google/googletest")
     build.add_argument("--headers", type=Path, action="append", default=[], help="a folder with curand_kernel.h")
-    build.add_argument("--nvcc", default="nvcc")
-    build.add_argument("--jobs", type=int, default=1, help="compilers at a time (default: %(default)s)")
-    unpacked.add_argument("recorded", type=Path, help="the folder with hopper.tar.xz.00 and so on")
-    unpacked.add_argument("bundles", type=Path, help="where bundles and recordings are written")
-    compare = actions.add_parser("compare")
-    compare.add_argument("bundles", type=Path, help="the folder that `unpack` made")
-    compare.add_argument("--asynchrony", default="", help="of the launches, as we.ptx.Module takes it")
-    for one in (build, unpacked):
-        one.add_argument("--work", type=Path, required=True, help="the folder that keeps the PTX")
-    for one in (build, compare):
-        one.add_argument("--only", default="", help="programs whose name holds this")
-    given = parser.parse_args(argv)
-    if given.action == "unpack":
-        origin = {x.name: {"repository": REPOSITORIES["cutlass"], "file": x.file} for x in PROGRAMS}
-        sources = {x.name: (ptx_of(given.work, x), origin[x.name]) for x in PROGRAMS}
-        return unpack(given.recorded, given.bundles, sources)
-    chosen = tuple(x for x in PROGRAMS if given.only in x.name)
-    if given.action == "build":
-        checkouts = Checkouts(given.cutlass, given.googletest, tuple(given.headers))
-        return min(1, build_all(chosen, checkouts, given.work, given.out, given.nvcc, given.jobs))
-    return print_table(chosen, given.bundles, {"asynchrony": given.asynchrony} if given.asynchrony else {})
+
+
+def _build(chosen: tuple[Program, ...], given: argparse.Namespace) -> int:
+    checkouts = Checkouts(given.cutlass, given.googletest, tuple(given.headers))
+    return build_all(chosen, checkouts, given.work, given.out, given.nvcc, given.jobs)
 
 
 if __name__ == "__main__":

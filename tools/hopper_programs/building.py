@@ -1,28 +1,18 @@
 # SPDX-License-Identifier: MIT
-"""Compile the programs into a folder that can be carried to a machine with a GPU."""
+"""Compile the programs of CUTLASS, as they are listed and edited."""
 
 import re
-import shutil
-import stat
-import subprocess
-import time
-from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+from tools.hopper_programs.carried import build_listed, compiled
 from tools.hopper_programs.programs import PROGRAMS, Program
-from tools.launch_recorder.building import build_recorder, toolkit
 
-__all__ = ["Checkouts", "build_all", "build_each", "compiled", "prepare", "ptx_of"]
+__all__ = ["Checkouts", "build_all"]
 
-_RECORD = Path(__file__).with_name("record.sh")
-_SECONDS = 600
-_STOPPED = 124
 _ARCH = "arch=compute_90a,code=sm_90a"
 _TEST = re.compile(r"^TEST\(\w+, (\w+)\)\n.*?^}\n", re.MULTILINE | re.DOTALL)
-_DRIVER_NAME = re.compile(r"CUDAAPI\s+(cu[A-Z]\w+)\s*\(|#define\s+cu\w+\s+(cu[A-Z]\w+)")
 
 
 class Checkouts(NamedTuple):
@@ -33,73 +23,14 @@ class Checkouts(NamedTuple):
     headers: tuple[Path, ...]
 
 
-def ptx_of(work: Path, program: Program) -> Path:
-    """Return the PTX from which the machine code of a program was made."""
-    return work / program.name / f"{program.name}.ptx"
-
-
 def build_all(
     programs: tuple[Program, ...], checkouts: Checkouts, work: Path, out: Path, nvcc: str, jobs: int = 1
 ) -> int:  # fmt: skip
-    """Compile programs, ``jobs`` at a time, and put what the GPU's machine needs into ``out``.
-
-    A program that is already in ``out`` is not compiled again. What does not compile is named, and left out.
-
-    Returns
-    -------
-    int
-        The number of programs that do not compile.
-    """
-    prepare(work, out, toolkit(nvcc))
-    tasks = {x.name: (ptx_of(work, x), partial(_build, x, checkouts, work, out, nvcc)) for x in programs}
+    """Compile programs, as `build_listed` does."""
+    work.mkdir(parents=True, exist_ok=True)
     _gtest(checkouts, work)
-    failures = build_each(tasks, out, jobs)
-    built = [x for x in PROGRAMS if (out / "bin" / x.name).exists()]
-    lines = ("\t".join([x.name, x.only or ".", str(x.each), x.arguments]) for x in built)
-    (out / "programs.tsv").write_text("".join(f"{x}\n" for x in lines))
-    return failures
-
-
-def prepare(work: Path, out: Path, cuda: Path) -> None:
-    """Put the recorder, the CUDA runtime and the script into ``out``, and a library for the linker into ``work``."""
-    for folder in (work, out / "bin", out / "lib"):
-        folder.mkdir(parents=True, exist_ok=True)
-    build_recorder(out / "lib" / "liblaunch_recorder.so", cuda)
-    shutil.copy(_runtime(cuda), out / "lib" / "libcudart.so.13")
-    copied = shutil.copy(_RECORD, out / "record.sh")
-    copied.chmod(copied.stat().st_mode | stat.S_IXUSR)
-    _stub_driver(work, cuda)
-
-
-def build_each(tasks: Mapping[str, tuple[Path, Callable[[], None]]], out: Path, jobs: int = 1) -> int:
-    """Call the function of each program that is not in ``out`` yet, and return how many do not compile.
-
-    ``tasks`` has for each name the PTX that is kept, and the function; ``jobs`` of them run at a time.
-    """
-
-    def is_built(name: str) -> bool:
-        ptx, build = tasks[name]
-        if (out / "bin" / name).exists() and ptx.exists():
-            return True
-        started = time.perf_counter()
-        try:
-            build()
-        except OSError as error:
-            print(f"{name}: {error}", flush=True)
-            return False
-        print(f"{name}: built in {time.perf_counter() - started:.0f} s", flush=True)
-        return True
-
-    with ThreadPoolExecutor(jobs) as pool:
-        return sum(not x for x in pool.map(is_built, tasks))
-
-
-def _runtime(cuda: Path) -> Path:
-    folders = ("lib64", "lib", "targets/x86_64-linux/lib")
-    found = [x for folder in folders for x in (cuda / folder).glob("libcudart.so.13")]
-    if not found:
-        raise OSError(f"{cuda} has no libcudart.so.13 in lib64 or lib: the programs need CUDA 13")
-    return found[0]
+    build = partial(_build, checkouts=checkouts, work=work, out=out, nvcc=nvcc)
+    return build_listed(programs, PROGRAMS, build, work, out, nvcc, jobs)
 
 
 def _build(program: Program, checkouts: Checkouts, work: Path, out: Path, nvcc: str) -> None:
@@ -148,27 +79,3 @@ def _gtest(checkouts: Checkouts, work: Path) -> Path:
         command = ["g++", "-O1", "-c", f"-I{root}", f"-I{root / 'include'}", str(root / "src/gtest-all.cc")]
         compiled([*command, "-o", str(target)])
     return target
-
-
-def _stub_driver(work: Path, cuda: Path) -> None:
-    """Make a library with the names of the driver's functions, for the linker: the real one is on the GPU's machine."""
-    header = (cuda / "include" / "cuda.h").read_text()
-    names = sorted({x[1] or x[2] for x in _DRIVER_NAME.finditer(header)})
-    (work / "driver.c").write_text("".join(f"void {x}(void) {{}}\n" for x in names))
-    command = ["gcc", "-shared", "-fPIC", "-Wl,-soname,libcuda.so.1", str(work / "driver.c"), "-o"]
-    compiled([*command, str(work / "libcuda.so")])
-
-
-def compiled(command: list[str]) -> None:
-    """Run a compiler.
-
-    Raises
-    ------
-    OSError
-        With its messages, if it fails.
-    """
-    done = subprocess.run(["timeout", str(_SECONDS), *command], capture_output=True, text=True)
-    if done.returncode == _STOPPED:
-        raise OSError(f"the compiler took more than {_SECONDS} s")
-    if done.returncode:
-        raise OSError(f"does not compile: {(done.stderr or done.stdout).strip()[-2000:]}")

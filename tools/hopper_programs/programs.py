@@ -48,6 +48,16 @@ class Program(NamedTuple):
     is_test: bool = False
     test: str = ""
 
+    @property
+    def ptx_name(self) -> str:
+        """The name of its PTX."""
+        return self.name
+
+    @property
+    def row(self) -> str:
+        """The line that tells the script how to run it."""
+        return "\t".join([self.name, self.only or ".", str(self.each), self.arguments])
+
 
 _CLUSTER_OF_TWO = Edit("ClusterShape        = Shape<_1,_2,_1>", "ClusterShape        = Shape<_1,_1,_1>")
 _ONE_BLOCK = (_CLUSTER_OF_TWO,)

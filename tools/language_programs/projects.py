@@ -1,9 +1,22 @@
 # SPDX-License-Identifier: MIT
 """The modules with cases, one for each project."""
 
-from tools.language_programs import fla, flaggems, gluon, helion, liger, sglang, torchao, tutorials, unsloth, vllm
+from tools.language_programs import (
+    fla,
+    fla_linear_attention,
+    fla_operations,
+    flaggems,
+    gluon,
+    helion,
+    liger,
+    sglang,
+    torchao,
+    tutorials,
+    unsloth,
+    vllm,
+)  # fmt: skip
 
-__all__ = ["PROJECTS"]
+__all__ = ["PROJECTS", "fla_linear_attention", "fla_operations"]
 
 PROJECTS = (
     tutorials.TUTORIALS, tutorials.FORK, gluon.GLUON, liger.LIGER, fla.FLA, unsloth.UNSLOTH, helion.HELION,

@@ -2,6 +2,7 @@
 """The words that complete an argument, by kind: chips, instructions, files. This module never imports NumPy."""
 
 import os
+import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -99,6 +100,21 @@ def _files(*endings: str) -> WordSource:
     return list_them
 
 
+_FORMS = {"raw:": "the bytes of a file", "zeros:": "temporary memory", "map:": "the tensor map of an array"}
+_BEFORE_A_FILE = re.compile(r"(.*=)?(raw:|map:[0-9x]+:(\w+:\w+:)*)?")
+"""What a kernel's argument has before its file."""
+
+
+def _kernel_arguments(current: str, before: Sequence[str]) -> list[Candidate]:
+    """List files, also behind ``OUT.npy=``, ``raw:`` and ``map:8x64:``, and the forms of an argument."""
+    start = max(current.rfind("="), current.rfind(":")) + 1
+    prefix = current[:start]
+    if not _BEFORE_A_FILE.fullmatch(prefix):
+        return []
+    forms = [] if prefix.endswith(":") else [Candidate(x, y) for x, y in _FORMS.items()]
+    return [x._replace(word=f"{prefix}{x.word}") for x in (*_files(".npy")(current[start:], before), *forms)]
+
+
 def _either(*kinds: WordSource) -> WordSource:
     return lambda current, before: [x for kind in kinds for x in kind(current, before)]
 
@@ -126,6 +142,7 @@ KINDS: dict[str, WordSource] = {
     "file": _files(),
     ".npy": _files(".npy"),
     ".svg": _files(".svg"),
+    "kernel argument": _kernel_arguments,
     "kernel file": _files(".ptx", ".cu"),
     "matrix or chip": _either(_files(".npy"), _chips),
 }

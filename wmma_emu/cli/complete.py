@@ -13,7 +13,7 @@ from wmma_emu.cli.options import parser_of
 from wmma_emu.cli.ptx_options import ACTIONS
 from wmma_emu.cli.spelling import command_of, respelled
 
-_OPEN = ("/", ".", "=", ",")
+_OPEN = ("/", ".", "=", ",", ":")
 """The endings of words that may continue: no space is added after them."""
 _QUOTED = " \\'\"()&;|<>*?$`!#"
 

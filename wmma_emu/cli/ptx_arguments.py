@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.cli.files import check_output
+from wmma_emu.cli.map_arguments import MAP, map_of, read_map
 from wmma_emu.cli.matrices import read_matrix
 from wmma_emu.cli.output import STANDARD_OUTPUT, check_pipe
 from wmma_emu.cli.usage import UsageError, did_you_mean, quoted
 from wmma_emu.formats.dtypes import dtype_of
-from wmma_emu.ptx import Raw, raw
+from wmma_emu.ptx import Raw, TensorMap, raw
 
 _WIDTHS = (8, 16, 32, 64)
 _DTYPES: dict[str, Any] = {
@@ -25,7 +26,8 @@ _DTYPES: dict[str, Any] = {
 """Element types of zeroed memory."""
 
 _LEGAL = (
-    "a number, FILE.npy, raw:FILE.npy, OUT.npy=FILE.npy, OUT.npy=zeros:f32:1024, zeros:f32:1024, null or bytes:0a0b"
+    "a number, FILE.npy, raw:FILE.npy, OUT.npy=FILE.npy, OUT.npy=zeros:f32:1024, zeros:f32:1024, map:8x64:FILE.npy, "
+    "null or bytes:0a0b"
 )
 _RAW = "raw:"
 """The prefix of a file whose bytes are passed unchanged, whatever type and order the kernel reads."""
@@ -40,18 +42,19 @@ class Given(NamedTuple):
     @property
     def array(self) -> NDArray[Any]:
         """The array that is written to the file."""
-        return self.value.array if isinstance(self.value, Raw) else self.value
+        found = self.value.tensor if isinstance(self.value, TensorMap) else self.value
+        return found.array if isinstance(found, Raw) else found
 
 
 def read_given(texts: Sequence[str], max_bytes: int) -> list[Given]:
     """Parse all arguments; write nothing."""
     given = []
-    inputs = [x.removeprefix(_RAW) for text in texts if (x := text.rpartition("=")[2]).endswith(".npy")]
+    inputs = [_input_of(text.rpartition("=")[2]) for text in texts if text.endswith(".npy")]
     outputs: set[str] = set()
     for text in texts:
         target, equals, source = text.partition("=")
         if not equals:
-            if text.endswith(".npy") and not text.startswith(_RAW) and not os.path.lexists(text):
+            if text.endswith(".npy") and not text.startswith((_RAW, MAP)) and not os.path.lexists(text):
                 raise UsageError(
                     f"--arg {quoted(text)}: there is no such file; --arg {text[:80]}=zeros:f32:1024 passes 1024 zeros, "
                     "and writes them to the file after the launch"
@@ -68,7 +71,7 @@ def read_given(texts: Sequence[str], max_bytes: int) -> list[Given]:
             raise UsageError(f"--arg {quoted(text)}: {target} is written twice")
         outputs.add(target)
         value = _value(source, max_bytes, written=True)
-        if not isinstance(value, np.ndarray | Raw):
+        if not isinstance(value, np.ndarray | Raw | TensorMap):
             raise UsageError(
                 f"--arg {quoted(text)}: {source[:80]!r} is not an array; name a .npy file, or zeros:f32:1024"
             )
@@ -90,8 +93,16 @@ def read_sizes(option: str, text: str) -> tuple[int, ...]:
     return tuple(int(x) for x in parts)
 
 
+def _input_of(text: str) -> str:
+    """Return the file that an argument reads."""
+    return read_map(text).array if text.startswith(MAP) else text.removeprefix(_RAW)
+
+
 def _value(text: str, max_bytes: int, written: bool = False) -> Any:
     """Parse one argument; the array of an input file is copied if the kernel may write it."""
+    if text.startswith(MAP):
+        given = read_map(text)
+        return map_of(text, given, _value(given.array, max_bytes, written))
     kind, _, rest = text.partition(":")
     if text.endswith(".npy"):
         array, _ = read_matrix(text.removeprefix(_RAW))

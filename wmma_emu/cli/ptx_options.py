@@ -12,7 +12,9 @@ from wmma_emu.cli.usage import UsageError, did_you_mean
 _ARGUMENT = (
     "one per parameter, in order: a number; IN.npy, which the kernel may read; raw:IN.npy, whose bytes are passed "
     "unchanged, whatever its type and order; OUT.npy=zeros:f32:64x64 or "
-    "OUT.npy=IN.npy, written after the launch; zeros:f32:1024, temporary memory; null; bytes:0a0b, a struct"
+    "OUT.npy=IN.npy, written after the launch; zeros:f32:1024, temporary memory; map:8x64:IN.npy, the tensor map of an "
+    "array with boxes of 8 by 64 elements, also map:8x64:swizzle:128B:IN.npy (or interleave, fill, element_strides, "
+    "promotion, dtype) and OUT.npy=map:8x64:zeros:f16:64x128; null; bytes:0a0b, a struct"
 )
 _ASYNCHRONIES = ("eager", "late", "both")
 _MACHINES = ("auto", "native", "numpy")
@@ -46,7 +48,7 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     option(parser, "--block", metavar="X[,Y[,Z]]", required=True, help="threads of a block; as in 128 or 32,4")
     option(parser, "--shared-bytes", metavar="N", default="0",
         help="dynamic shared memory of a block; 0 if left out")  # fmt: skip
-    option(parser, "--arg", completes=".npy", metavar="A", action="append", default=[], help=_ARGUMENT)
+    option(parser, "--arg", completes="kernel argument", metavar="A", action="append", default=[], help=_ARGUMENT)
     option(parser, "--schedule", metavar="SEED", help="run the warps in an order drawn from a seed")
     option(parser, "--schedules", metavar="N", default="1", help="run in N orders, and compare the results")
     option(parser, "--asynchrony", completes=_ASYNCHRONIES, metavar="A", default="eager",

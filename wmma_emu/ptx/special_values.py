@@ -18,14 +18,14 @@ def launch_registers(
     an explicit launch of clusters if the kernel states their size; this is inferred from the manual, and not measured.
     """
     chip = residency_of(arch)
-    total = chip.allocated(static_bytes(program) + dynamic)
+    used = static_bytes(program) + dynamic
     return {
         **{name: 0 for name in SPECIAL if name.startswith(("pm", "envreg"))},
         **workspace_registers(workspace),
-        **reserved_registers(reserved_begin(program, dynamic)),
+        **reserved_registers(reserved_begin(program, dynamic), is_first=program.shared_begin > 0),
         "dynamic_smem_size": dynamic,
-        "total_smem_size": total,
-        "aggr_smem_size": total + chip.reserved_bytes,
+        "total_smem_size": chip.allocated(used),
+        "aggr_smem_size": used + chip.reserved_bytes,
         "nsmid": chip.multiprocessors,
         "is_explicit_cluster": int(program.required_cluster is not None),
         "gridid": 0,

@@ -18,7 +18,7 @@ PLANTED = {
         SLOT + GUARD + "@%p1 st.shared.u32 [%rd8], %r0;\nld.shared.u32 %r2, [%rd8];\n"
         "selp.u32 %r2, %r2, 0, %p1;\n" + put("%r2"),
         "st.global.u32",
-        "4 bytes at 0x50 of shared memory (tile + 80), which was never written; it is loaded at line 19",
+        "4 bytes at 0x450 of shared memory (tile + 80), which was never written; it is loaded at line 19",
     ),
     "the upper half of a pair": (
         "mov.b64 %rd9, {%r0, %r9};\nmov.b64 {%r2, %r3}, %rd9;\n" + put("%r3"),
@@ -57,13 +57,13 @@ PLANTED = {
     "a total that was not set to zero": (
         "atom.shared.add.u32 %r2, [tile], 1;",
         "setp.eq.u32 %p1, %r0, 0;\n@%p1 st.shared.u32 [tile], 0;\nbar.sync 0;\natom.shared.add.u32 %r2, [tile], 1;",
-        "atom.shared", "the old value of the atomic operation depends on 4 bytes at 0x0 of shared memory (tile + 0)",
+        "atom.shared", "the old value of the atomic operation depends on 4 bytes at 0x400 of shared memory (tile + 0)",
     ),
     "what an exchange finds": (
         "setp.eq.u32 %p1, %r0, 0;\n@%p1 atom.shared.exch.b32 %r2, [tile], 1;\n@%p1 st.global.u32 [%rd1], %r2;",
         "setp.eq.u32 %p1, %r0, 0;\n@%p1 atom.shared.exch.b32 %r2, [tile], 1;\n"
         "@%p1 atom.shared.exch.b32 %r2, [tile], 1;\n@%p1 st.global.u32 [%rd1], %r2;",
-        "st.global.u32", "4 bytes at 0x0 of shared memory (tile + 0)",
+        "st.global.u32", "4 bytes at 0x400 of shared memory (tile + 0)",
     ),
     "the condition of a trap": (
         "@%p3 trap;", "setp.eq.u32 %p3, %r0, 99;\n@%p3 trap;", "trap", "the guard depends on %p3",
@@ -132,7 +132,7 @@ def test_a_missing_byte_of_an_element_is_a_warning():
     body = "st.shared.u8 [tile], 7;\nld.shared.u32 %r2, [tile];\nst.global.u32 [%rd1], %r2;"
     found = [x for x in launch(body, numbers(), block=1, before=TILE).findings]
     assert [(x.kind, x.severity) for x in found] == [("partly uninitialised", "warning")]
-    assert "3 bytes at 0x1 of shared memory (tile + 1), which was never written" in found[0].first.message
+    assert "3 bytes at 0x401 of shared memory (tile + 1), which was never written" in found[0].first.message
     assert found[0].element == "tile + 1 byte"
     assert "tile + 1 byte (3 bytes), which was never written" in found[0].message
     whole = "st.shared.u32 [tile], 7;\nld.shared.u32 %r2, [tile];\nst.global.u32 [%rd1], %r2;"
@@ -207,7 +207,7 @@ def test_a_row_beyond_the_edge_is_a_column_of_the_product(rows, guard, count):
     assert sum(x.count for x in found) == count
     if count:  # lanes with lane % 4 == 3 hold columns 6 and 7; %f1 is the odd one
         assert found[0].thread == (3, 0, 0)
-        assert "4 bytes at 0x70 of shared memory (tile + 112), which was never written" in found[0].first.message
+        assert "4 bytes at 0x470 of shared memory (tile + 112), which was never written" in found[0].first.message
         assert (found[0].variable, found[0].element) == ("tile", "tile + 112 bytes")
 
 

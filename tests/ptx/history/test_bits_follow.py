@@ -34,7 +34,7 @@ def events_of(name, watch, fixed):
     given = kernel.read(bug.arguments(), {}, launch.grid)
     assert isinstance(given, LaunchArguments)
     recorder = RecordingLaunch(watch)
-    kept_for_replay(launch, given, module.options, {}).run(Course(None), recorder)
+    kept_for_replay(launch, given.values, module.options, {}).run(Course(None), recorder)
     recorder.settle()
     subject = HistorySubject("", "", Place(0), (0, 0, 0), 0, 0)
     return build_story(recorder.log, subject, kernel.program).events

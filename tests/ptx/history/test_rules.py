@@ -56,6 +56,6 @@ def test_a_launch_that_keeps_no_bytes_cannot_be_explained():
 
 
 def test_a_history_is_text_plain_data_and_a_page(history):
-    assert str(history).startswith("history of tile + 128 bytes (4 bytes at 0x80 of shared memory) of block (0, 0, 0)")
+    assert str(history).startswith("history of tile + 128 bytes (4 bytes at 0x480 of shared memory) of block (0, 0, 0)")
     assert history.to_dict()["events"][0]["value"] == "0x00000020"
     assert history.to_html().startswith("<!DOCTYPE html>")

@@ -168,5 +168,5 @@ def test_the_error_of_a_spinning_launch_names_the_mbarrier_and_what_it_lacks():
     with pytest.raises(LaunchLimitError) as error:
         launch(body, block=32, max_steps=2000)
     text = str(error.value)
-    assert "8 bytes at 0x0 of shared memory (bar + 0): phase 0 (parity 0) lacks 1 of 2 arrivals and 0 bytes" in text
+    assert "8 bytes at 0x400 of shared memory (bar + 0): phase 0 (parity 0) lacks 1 of 2 arrivals and 0 bytes" in text
     assert "; warp 0 waits for it at line " in text

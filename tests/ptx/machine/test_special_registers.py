@@ -52,9 +52,9 @@ def value(name, kind="u32", grid=1, block=32, arch="sm_90", shared=0, before="")
 
 
 @pytest.mark.parametrize(
-    ("name", "expected"), [("dynamic_smem_size", 200), ("total_smem_size", 384), ("aggr_smem_size", 384 + 1024)]
+    ("name", "expected"), [("dynamic_smem_size", 200), ("total_smem_size", 384), ("aggr_smem_size", 300 + 1024)]
 )
-def test_sizes_of_shared_memory_are_in_whole_units_with_the_reserved_part_or_without(name, expected):
+def test_shared_memory_has_a_size_in_whole_units_and_an_exact_size_with_the_reserved_part(name, expected):
     before = ".shared .align 4 .b8 s[100];\n.extern .shared .align 4 .b8 d[];\n"
     before += "st.shared.u8 [s], 1;\nst.shared.u8 [d], 1;\n"
     assert value(name, before=before, shared=200) == expected

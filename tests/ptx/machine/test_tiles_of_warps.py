@@ -3,7 +3,8 @@
 
 import pytest
 
-from tests.ptx.texts_of_kernels import launch, numbers, put
+import wmma_emu as we
+from tests.ptx.texts_of_kernels import launch, numbers, put, text_of
 
 SCRATCH = """
 mov.u32 %r10, %reserved_smem_offset_1;
@@ -91,15 +92,18 @@ def test_a_tile_whose_other_half_does_not_arrive_is_a_deadlock(size):
     assert "no thread writes" in text and "ld.acquire.cta" in text and "128 threads have exited" in text
 
 
-def test_the_reserved_part_has_1024_bytes_begins_as_zeros_and_overlaps_no_variable():
-    x = numbers(6)
+@pytest.mark.parametrize(("arch", "least"), [("a100", 1000), ("h100", 0), ("b200", 0)])
+def test_the_reserved_part_has_1024_bytes_begins_as_zeros_and_overlaps_no_variable(arch, least):
+    x = numbers(7)
     names = enumerate("begin end cap 0 1".split())
     reads = "".join(f"mov.u32 %r{10 + i}, %reserved_smem_offset_{name};\n" for i, name in names)
-    stores = "".join(f"st.global.u32 [%rd1+{4 * i}], %r{10 + i};\n" for i in range(6))
-    body = f".shared .align 4 .b8 s[1000];\nst.shared.u32 [s+996], 7;\n{reads}ld.shared.u32 %r15, [%r14];\n{stores}ret;"
-    assert not launch(body, x, block=1, shared=0, fill="ones").findings
-    begin, end, size, first, second, word = x.tolist()
-    assert begin >= 1000 and end - begin == size == 1024 and word == 0
+    stores = "".join(f"st.global.u32 [%rd1+{4 * i}], %r{10 + i};\n" for i in range(7))
+    body = f".shared .align 4 .b8 s[1000];\nst.shared.u32 [s+996], 7;\n{reads}ld.shared.u32 %r15, [%r14];\n"
+    body += f"mov.u32 %r16, s;\n{stores}ret;"
+    assert not we.ptx.Module(text_of(body, 1).replace("sm_90", "sm_80"), arch)["k"][1, 1](x, fill="ones").findings
+    begin, end, size, first, second, word, variable = x.tolist()
+    assert begin >= least and size == 1024 and word == 0
+    assert (begin, end, first, second, variable) == (0, 288, 0, 0, 1024) if not least else variable == 0
     assert begin <= first < end and second + 288 <= end
 
 

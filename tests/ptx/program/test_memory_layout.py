@@ -58,6 +58,11 @@ def test_shared_variables_are_allocated_at_first_use_and_dynamic_ones_come_last(
     assert found.instructions[0].operands == (Symbol("shared", 404, "d+4", 0),)
     assert found.instructions[1].operands[3].base == Symbol("shared", 400, "e", 0)
     assert found.instructions[1].operands[4] == Symbol("shared", 400, "d", 0)
+    later = program_of(HEAD + text, 1024).kernels["k"]
+    assert {(x.name, x.offset - y.offset) for x, y in zip(later.symbols, found.symbols, strict=True)} == {
+        (x.name, 1024) for x in found.symbols
+    }
+    assert (later.shared_begin, later.shared_span, later.shared_bytes, later.dynamic_offset) == (1024, 1424, 12, 16)
     kernels = module(text).kernels
     assert [(kernels[x].shared_bytes, kernels[x].dynamic_offset) for x in "jih"] == [(5, None), (0, 0), (0, None)]
 

@@ -53,7 +53,7 @@ def test_a_finding_has_both_lines_of_the_file_and_addresses_as_strings():
     ]  # fmt: skip
     assert finding["sides"][1]["text"] == "    out[threadIdx.x] = tile[63 - threadIdx.x]; // <- race"
     (sighting,) = finding["sightings"]
-    assert (sighting["address"], sighting["count"], sighting["ptx_line"]) == ("0xfc", 64, 54)
+    assert (sighting["address"], sighting["count"], sighting["ptx_line"]) == ("0x4fc", 64, 54)
     assert sighting["others"] == [
         {"ptx_line": 48, "source": {"file": "races.cu", "line": 14, "column": 5, "inlined_at": None}}
     ]

@@ -73,14 +73,14 @@ X: selp.u32 %i, 1, 0, %w; st.global.u32 [%o+24], %i;
 E:{_END}"""
 
 
-def store_kernel(rank: int, reduction: str = "") -> str:
+def store_kernel(rank: int, reduction: str = "", mode: str = "tile") -> str:
     """Return the kernel that copies a box from shared memory, or reduces it into global memory."""
     begin = "cp.reduce.async" if reduction else "cp.async"
     middle = f".{reduction}" if reduction else ""
     return f"""{_HEAD}.visible .entry k({_PARAMETERS})
 {_BEGIN}{_READ}
 fence.proxy.async; bar.warp.sync 0xffffffff; @!%p bra E;
-{begin}.bulk.tensor.{rank}d.global.shared::cta{middle}.tile.bulk_group [%m, {_list("c", rank)}], [%d];
+{begin}.bulk.tensor.{rank}d.global.shared::cta{middle}.{mode}.bulk_group [%m, {_list("c", rank)}], [%d];
 cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;
 E:{_END}"""
 

@@ -3,7 +3,7 @@
 
 import math
 import struct
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +15,9 @@ from wmma_emu.formats.arrays import integer_of
 from wmma_emu.formats.codec import encode
 from wmma_emu.ptx.launch.memory_of_arrays import Raw, require_plain_value, require_readable, require_type, shown_array
 from wmma_emu.ptx.launch.source_types import NUMBA_ARRAY, SourceType, names_in_text
-from wmma_emu.ptx.launch.structs import CTypes, Struct, arrays_of
+from wmma_emu.ptx.launch.struct_arrays import StructArray, arrays_of, is_structs, structs_behind_pointer
+from wmma_emu.ptx.launch.struct_layouts import POINTER_BYTES
+from wmma_emu.ptx.launch.structs import CTypes, Struct
 from wmma_emu.ptx.launch.typed_parameters import TypedParameter, kind_text
 from wmma_emu.ptx.memory.address_map import OWN
 from wmma_emu.ptx.program.program import KernelProgram, Parameter
@@ -39,12 +41,14 @@ class Argument(NamedTuple):
     """A value that fits its parameter: ``bytes``, or an array or a struct, which still needs addresses.
 
     ``label`` is its name in the messages of a launch, ``shown`` its name in findings, with its type in the source.
+    ``variable`` is the variable of the module that holds the value, if no parameter does.
     """
 
     parameter: Parameter
     label: str
-    value: "bytes | NDArray[Any] | Raw | Struct | TextureObject"
+    value: "bytes | NDArray[Any] | Raw | Struct | StructArray | TextureObject"
     shown: str = ""
+    variable: str = ""
 
     @property
     def arrays(self) -> tuple[NDArray[Any], ...]:
@@ -53,8 +57,8 @@ class Argument(NamedTuple):
 
     @property
     def pointed(self) -> "tuple[PointedArray, ...]":
-        """The arrays that the fields of a struct point to."""
-        if not isinstance(self.value, Struct):
+        """The arrays that the fields of structs point to."""
+        if not isinstance(self.value, Struct | StructArray):
             return ()
         where = self.shown or self.label
         return tuple(PointedArray(f"{field} of {where}", field, array) for field, array in self.value.pointed)
@@ -120,31 +124,58 @@ def read_arguments(
     return out + [Argument(x, x.name, bytes(x.bytes)) for x in program.parameters[len(seen) :]]
 
 
+_NOWHERE = Parameter("", "b64", 0, 8, 0)
+"""The parameter of a value that a kernel finds in memory."""
+
+
 def object_arguments(objects: Collection[TextureObject]) -> list[Argument]:
     """Return textures and surfaces that a kernel finds in memory as arguments for parameters without bytes."""
-    nowhere = Parameter("", "b64", 0, 8, 0)
-    return [Argument(nowhere, f"object {i} ({value!r})", value) for i, value in enumerate(objects)]
+    return [Argument(_NOWHERE, f"object {i} ({value!r})", value) for i, value in enumerate(objects)]
+
+
+def variable_arguments(structs: Mapping[str, StructArray]) -> list[Argument]:
+    """Return the structs that variables of the module hold as arguments for parameters without bytes."""
+    return [Argument(_NOWHERE, f"the variable {name}", value, variable=name) for name, value in structs.items()]
 
 
 def pack_parameters(program: KernelProgram, arguments: Sequence[Argument], map_array: MapArray) -> bytes:
     """Return the bytes of all parameters, after mapping every array."""
     out = bytearray(program.parameter_bytes)
-    for argument in arguments:
-        parameter, label, value, _ = argument
-        if isinstance(value, Struct):
-            names = (x.name for x in argument.pointed)
-            packed = value.pack(lambda array, names=names: map_array(array, next(names)))  # type: ignore[misc]
-        elif isinstance(value, np.ndarray | Raw | Texture | Surface):
-            packed = map_array(value, label).to_bytes(8, "little")
-        else:
-            packed = value
+    for argument in (x for x in arguments if not x.variable):
+        parameter, packed = argument.parameter, _packed(argument, map_array)
         out[parameter.offset : parameter.offset + parameter.bytes] = packed[: parameter.bytes]
     return bytes(out)
 
 
+def pack_variables(arguments: Sequence[Argument], map_array: MapArray) -> Iterator[tuple[str, int, bytes]]:
+    """Yield each pointer that a variable of the module holds: the variable, the offset, and the bytes."""
+    for argument in arguments:
+        if argument.variable and isinstance(argument.value, StructArray):
+            packed = _packed(argument, map_array)
+            for place in argument.value.places:
+                yield argument.variable, place.offset, packed[place.offset : place.offset + POINTER_BYTES]
+
+
+def _packed(argument: Argument, map_array: MapArray) -> bytes:
+    """Map the arrays of an argument, and return the bytes of its value."""
+    value = argument.value
+    if isinstance(value, bytes):
+        return value
+    if not isinstance(value, Struct | StructArray):
+        return map_array(value, argument.label).to_bytes(POINTER_BYTES, "little")
+    own = None if isinstance(value, Struct) else value.memory
+    pointer = b"" if own is None else map_array(own, argument.label).to_bytes(POINTER_BYTES, "little")
+    names = (x.name for x in argument.pointed)
+    packed = value.pack(lambda array: map_array(array, next(names)))
+    if own is None:
+        return packed
+    own[:] = np.frombuffer(packed, np.uint8)
+    return pointer
+
+
 def require_aligned(arguments: Sequence[Argument], addresses: Mapping[str, int]) -> None:
     """Reject arrays that violate the alignment that ``.ptr .align`` promises; ``addresses`` are by label."""
-    for parameter, label, value, _ in arguments:
+    for parameter, label, value, *_ in arguments:
         multiple = parameter.pointee_alignment
         if isinstance(value, np.ndarray | Raw) and multiple and (offset := addresses[label] % multiple):
             raise AlignmentError(
@@ -156,21 +187,25 @@ def require_aligned(arguments: Sequence[Argument], addresses: Mapping[str, int])
 
 def require_relocated(arguments: Sequence[Argument]) -> None:
     """Reject ctypes structs with addresses of the host, which no array has in this launch."""
-    for _, label, value, _ in arguments:
-        for name, address in value.addresses if isinstance(value, Struct) else ():
+    for _, label, value, *_ in arguments:
+        for name, address in value.addresses if isinstance(value, Struct | StructArray) else ():
             raise ArgumentValueError(
                 f"the pointer {name} of {label} is {address:#x}, an address of the host: name the array to which it "
                 f'points, wmma_emu.ptx.Struct(..., pointers={{"{name}": x}}), or launch with addresses="host"'
             )
 
 
-def _read(target: TypedParameter, value: Any, label: str) -> "bytes | NDArray[Any] | Raw | Struct | TextureObject":
+def _read(
+    target: TypedParameter, value: Any, label: str
+) -> "bytes | NDArray[Any] | Raw | Struct | StructArray | TextureObject":
     if isinstance(value, np.ndarray) and value.ndim == 0 and not target.may_point:
         value = value[()]
     if isinstance(value, np.ndarray | Raw):
         return _pointer(target, value, label)
     if isinstance(value, Texture | Surface):
         return _object(target, value, label)
+    if is_structs(value) and target.may_point and target.reaches_arrays:
+        return structs_behind_pointer(value, label)
     if isinstance(value, CTypes):
         value = Struct(value)
     if target.is_struct or isinstance(value, Struct | bytes | bytearray):
@@ -213,7 +248,8 @@ def _struct(target: TypedParameter, value: Any, label: str) -> "bytes | Struct":
     size = len(value) if isinstance(value, bytes | bytearray) else value.nbytes
     if size != target.parameter.bytes:
         fields = f": {value.described()}" if isinstance(value, Struct) and value.fields else ""
-        raise ArgumentValueError(f"{label} is {target.legal()}; {shorten(value)} has {size} bytes{fields}")
+        listed = "; for a pointer, a list of structs: [x]" if isinstance(value, Struct) and target.may_point else ""
+        raise ArgumentValueError(f"{label} is {target.legal()}; {shorten(value)} has {size} bytes{fields}{listed}")
     if isinstance(value, Struct):
         for array in value.readable:
             require_readable(array, f"an array in {label}")

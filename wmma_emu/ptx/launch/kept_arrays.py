@@ -12,6 +12,7 @@ from wmma_emu.ptx.definedness.empty_arrays import Uninitialised, keep_uninitiali
 from wmma_emu.ptx.launch.arguments import Argument
 from wmma_emu.ptx.launch.memory_of_arrays import Raw
 from wmma_emu.ptx.launch.reachable import Reachable
+from wmma_emu.ptx.launch.struct_arrays import StructArray
 from wmma_emu.ptx.launch.structs import Struct
 from wmma_emu.ptx.memory.buffers import spans_of
 from wmma_emu.ptx.memory.heap import alignment_of
@@ -84,7 +85,7 @@ def keep(values: Sequence[Argument], reached: Sequence[Reachable] = ()) -> KeptA
 
 
 def _copied(value: Any, pieces: Sequence[_CopiedRange]) -> Any:
-    if isinstance(value, Struct):
+    if isinstance(value, Struct | StructArray):
         return value.with_arrays(lambda array: _copied(array, pieces))
     if isinstance(value, Raw):
         return Raw(_moved(value.array, pieces))

@@ -11,23 +11,23 @@ from typing import Any
 from wmma_emu.errors import AsynchronyDependenceError, KernelFindingsError, KernelFindingsWarning, LaunchLimitError
 from wmma_emu.ptx.findings import CHECKS, KINDS, Sighting, merged
 from wmma_emu.ptx.launch.actions import Actions
-from wmma_emu.ptx.launch.arguments import Argument, LaunchArguments, object_arguments
+from wmma_emu.ptx.launch.arguments import Argument, LaunchArguments, object_arguments, variable_arguments
 from wmma_emu.ptx.launch.barrier_trials import MOST_TRIALS, make_trial
 from wmma_emu.ptx.launch.calls import echo, errors_at_the_caller, level_of_the_caller, uninterrupted
 from wmma_emu.ptx.launch.delays import asynchronous_lines, named, narrowed
 from wmma_emu.ptx.launch.explaining import explain_sighting
+from wmma_emu.ptx.launch.imposed_options import imposed
 from wmma_emu.ptx.launch.launch_tickets import HostRange, LaunchTicket, host_ranges
 from wmma_emu.ptx.launch.memory_of_arrays import memory_of
-from wmma_emu.ptx.launch.observing import current_observer
 from wmma_emu.ptx.launch.options import Course, Launched, Launching, LaunchOptions, is_time_limit
 from wmma_emu.ptx.launch.reachable import Reachable
-from wmma_emu.ptx.launch.replay import Replay, kept_for_replay
+from wmma_emu.ptx.launch.replay import NOTHING_FOUND, Courses, Replay, kept_for_replay
 from wmma_emu.ptx.launch.report import Report, summary_of
 from wmma_emu.ptx.launch.runner import Runner
 from wmma_emu.ptx.launch.schedules import Run, require_same_results
 from wmma_emu.ptx.launch.silenced_lines import apply_launch_silences, require_lines
 from wmma_emu.ptx.launch.silences import SilenceOutcome, silenced_findings
-from wmma_emu.ptx.launch.structs import arrays_of
+from wmma_emu.ptx.launch.structs import array_of
 from wmma_emu.ptx.launch.texture_caveats import caveats_of
 from wmma_emu.ptx.launch.unused_values import classify_uses
 from wmma_emu.ptx.launch.variable_names import LaunchNames, names_of, variable_of
@@ -60,7 +60,8 @@ class Launch(Runner):
         ----------
         *arguments
             One for each parameter: a NumPy array for a pointer (`raw` of it to pass its bytes; 0 or None if it is
-            unused), a number for a scalar, bytes, a ctypes.Structure or a `Struct` for a struct.
+            unused; a list of structs for an array of them), a number for a scalar, bytes, a ctypes.Structure or a
+            `Struct` for a struct.
         **options
             Options of `LaunchOptions`: ``findings``, ``schedule``, ``schedules``, ``asynchrony``, ``max_steps``,
             ``max_seconds``, ``max_bytes``, ``checks``, ``silence``, ``fill``, ``baseline``, ``cooperative``,
@@ -100,16 +101,15 @@ class Launch(Runner):
         ``spent`` are the seconds of the time limit that the compilation took.
         """
         kernel, module = self.kernel, self.kernel.module
-        chosen = module.options.but(options)
-        observer = current_observer()
-        chosen = chosen if observer is None else observer.options_of(chosen)
-        values = [*given.values, *object_arguments(chosen.objects)]
+        chosen = imposed(module.options.but(options))
+        values = [*given.values, *variable_arguments(module.structs), *object_arguments(chosen.objects)]
         given = given._replace(values=values)
         actions = chosen.actions
         ticket = LaunchTicket(kernel.called, _host_ranges(values, chosen.reached, module.variables))
         with ticket.lock:
             ticket.wait()
-            finish = chosen.observe and chosen.observe(Launching(self, (*given.values,), bool(chosen.cooperative)))
+            launching = Launching(self, (*values,), bool(chosen.cooperative), chosen)
+            finish = chosen.observe and chosen.observe(launching)
             report = self._run_all(given, chosen, actions, spent)
             if finish:
                 finish(report)
@@ -163,9 +163,7 @@ class Launch(Runner):
             more = self._races_backwards(values, copy.deepcopy(unchanged), chosen, first.counts.steps)
             _note_course(found_in, more, Course(BACKWARDS))
             findings[:] = merged(findings, more)
-        observer, replay = current_observer(), None
-        if findings or observer is not None:
-            replay = replace(kept_for_replay(self, given, chosen, found_in), names=self._names(given, chosen))
+        replay = self.kept(values, chosen, found_in) if findings else None
         report = self._report(first.counts._replace(completed=completed), findings, given, chosen, replay)
         failing, warned = (
             actions.findings_with("error", report.findings),
@@ -178,9 +176,13 @@ class Launch(Runner):
             raise KernelFindingsError(summary_of(said), report, failing, partial(summary_of, said))
         with uninterrupted():
             first.heap.copy_back()
-        if observer is not None and replay is not None:
-            observer.launched(replay, report)
         return report
+
+    def kept(
+        self, values: Sequence[Argument], options: LaunchOptions, courses: Courses = NOTHING_FOUND
+    ) -> Replay:  # fmt: skip
+        """Copy the arguments and the module's variables, to run the launch again; ``courses`` are those of findings."""
+        return replace(kept_for_replay(self, values, options, courses), names=self._names(values, options))
 
     def _require_same(
         self, first: Run, other: Run, course: Course, delayed: Callable[[Sequence[int]], Run]
@@ -281,9 +283,9 @@ class Launch(Runner):
     def _has_errors(self, findings: list[Sighting], options: LaunchOptions) -> bool:
         return any(x.severity == "error" for x in self._apply_silences(findings, options).findings)
 
-    def _names(self, given: LaunchArguments, options: LaunchOptions) -> LaunchNames:
-        shown = {x.shown or x.label: i for i, x in enumerate(given.values)}
-        others = {x.name: variable_of(x.field, arrays_of(x.array)[0]) for y in given.values for x in y.pointed}
+    def _names(self, values: Sequence[Argument], options: LaunchOptions) -> LaunchNames:
+        shown = {x.shown or x.label: i for i, x in enumerate(values)}
+        others = {x.name: variable_of(x.field, array_of(x.array)) for y in values for x in y.pointed}
         others |= {x.name: variable_of(x.name, x.memory) for x in options.reached}
         return LaunchNames(names_of(self.kernel.module, self.kernel), shown, others)
 
@@ -295,7 +297,7 @@ class Launch(Runner):
         judged = self._apply_silences(sightings, options)
         make = FindingMaker(
             kernel.program, kernel.called, kernel.module.arch.name, kernel.module.files.text,
-            self._names(given, options) if replay is None else replay.names,
+            self._names(given.values, options) if replay is None else replay.names,
             explain=None if replay is None else partial(explain_sighting, replay),
             trial=None if replay is None else partial(
                 make_trial, replay, iter(range(MOST_TRIALS)), steps=counts.steps, instructions=counts.instructions

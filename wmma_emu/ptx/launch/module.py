@@ -20,6 +20,7 @@ from wmma_emu.ptx.launch.kernel import Kernel
 from wmma_emu.ptx.launch.names import attribute_names, find, no_kernel
 from wmma_emu.ptx.launch.options import LaunchOptions
 from wmma_emu.ptx.launch.ptx_text import PtxText
+from wmma_emu.ptx.launch.struct_arrays import structs_in_variable
 from wmma_emu.ptx.launch.triton_compiled import CompiledTriton
 from wmma_emu.ptx.launch.triton_kernel import TritonKernel
 from wmma_emu.ptx.launch.triton_module import TritonModule, compile_request
@@ -411,6 +412,44 @@ class Module(PtxText):
         if kind.hasobject or not kind.itemsize or raw.nbytes % kind.itemsize:
             raise ShapeError(f"{name} has {raw.nbytes} bytes, not a multiple of the size of {shorten(kind, str)}")
         return raw.view(kind)
+
+    @errors_at_the_caller
+    def set_variable(self, name: str, value: Any) -> None:
+        """Write structs with pointers to arrays to a ``__device__`` or ``__constant__`` variable.
+
+        Each launch replaces the pointers by the addresses that the arrays have in it, unless a kernel or the host has
+        changed them since the last one. The arrays take part in every launch of the module.
+
+        Parameters
+        ----------
+        name : str
+            The variable's name in the PTX.
+        value : TensorMap, Struct, ctypes.Structure, or a list of them
+            They are written to the beginning of the variable. Numbers are written to the array that `variable` returns.
+
+        Raises
+        ------
+        UnknownNameError
+            If the variable does not exist.
+        ArgumentError, ArgumentValueError
+            If the value is something else, or larger than the variable.
+
+        Examples
+        --------
+        >>> module = Module('''.version 8.0 .target sm_80 .address_size 64 .const .align 8 .b8 table[16];
+        ... .entry sum() { .reg .b64 %p; .reg .b32 %x, %y; ld.const.u64 %p, [table]; ld.u32 %x, [%p];
+        ... ld.const.u32 %y, [table+8]; add.u32 %x, %x, %y; st.u32 [%p], %x; ret; }''')
+        >>> x = np.array([5], np.int32)
+        >>> from wmma_emu.ptx.launch.structs import Struct
+        >>> module.set_variable("table", Struct(x, np.int32(2)))
+        >>> reports = [module["sum"][1, 1]() for _ in range(2)]
+        >>> x
+        array([9], dtype=int32)
+        """
+        found = structs_in_variable(value, shorten(name), self.variables.read(name).nbytes)
+        content = found.pack(lambda array: 0)
+        self.variables.hold(name, content, [x.offset for x in found.places])
+        self.structs[name] = found
 
 
 def _path_of(given: object) -> Path:

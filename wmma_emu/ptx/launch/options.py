@@ -65,6 +65,9 @@ class ConfiguredKernel(Protocol):
     block: Dim3
     shared_bytes: int
 
+    def kept(self, values: Sequence[Argument], options: "LaunchOptions") -> Any:
+        """Return a copy of the arguments and of the module's variables, a `Replay`, to run the launch again."""
+
 
 class Launched(NamedTuple):
     """A finished launch, before its findings become an error or a warning.
@@ -97,11 +100,17 @@ class Launching(NamedTuple):
         reads and updates.
     cooperative : bool
         Whether all blocks run at the same time and may wait for each other.
+    options : LaunchOptions
     """
 
     launch: ConfiguredKernel
     arguments: tuple[Argument, ...]
     cooperative: bool
+    options: "LaunchOptions"
+
+
+Observe: TypeAlias = Callable[[Launching], Callable[[Report], object] | None]
+"""A function that is called before a launch, and returns one that is called after it, or None."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +211,7 @@ class LaunchOptions:
     reachable: "Collection[Any] | Mapping[str, Any]" = ()
     echo: bool = False
     watch: Callable[[Launched], object] | None = None
-    observe: Callable[[Launching], Callable[[Report], object] | None] | None = None
+    observe: "Observe | None" = None
     objects: Collection[TextureObject] = ()
 
     def __post_init__(self) -> None:

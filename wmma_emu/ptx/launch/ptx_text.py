@@ -7,12 +7,14 @@ from typing import Any
 
 from wmma_emu.arithmetic import check_engine
 from wmma_emu.instructions import Arch, arch_of
+from wmma_emu.instructions.shared_addresses import first_shared_address
 from wmma_emu.ptx.cuda.compile import DebugCompilation
 from wmma_emu.ptx.launch.open_roundings import OpenRoundings
 from wmma_emu.ptx.launch.options import LaunchOptions
 from wmma_emu.ptx.launch.silences import Silence
 from wmma_emu.ptx.launch.silencing_comments import silences_in
 from wmma_emu.ptx.launch.sources import Sources
+from wmma_emu.ptx.launch.struct_arrays import StructArray
 from wmma_emu.ptx.launch.targets import require_target
 from wmma_emu.ptx.launch.triton_compiled import CompiledTriton
 from wmma_emu.ptx.memory.variables import ModuleMemory
@@ -48,9 +50,10 @@ class PtxText:
         self.options = LaunchOptions().but(options)
         self.text = text
         self.open_roundings = OpenRoundings(text, self.arch, contraction)
-        self.program = program_of(text)
+        self.program = program_of(text, first_shared_address(self.arch).value)
         require_target(self.program.target, self.arch)
         self.variables = ModuleMemory(self.program)
+        self.structs: dict[str, StructArray] = {}
 
     @cached_property
     def silences(self) -> tuple[Silence, ...]:

@@ -2,13 +2,14 @@
 """The data to run a launch again as it was, kept for launches with findings, to explain the findings."""
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any
 
 from wmma_emu.errors import MemoryLimitError
 from wmma_emu.ptx.findings import Sighting
-from wmma_emu.ptx.launch.arguments import LaunchArguments
+from wmma_emu.ptx.launch.arguments import Argument
 from wmma_emu.ptx.launch.kept_arrays import KeptArguments, bytes_to_keep, keep
 from wmma_emu.ptx.launch.options import Course, LaunchOptions
 from wmma_emu.ptx.launch.runner import Runner
@@ -19,6 +20,10 @@ from wmma_emu.ptx.memory.variables import ModuleMemory
 from wmma_emu.ptx.reports.words import Names, NamesOfThePtx
 
 Courses = Mapping[tuple[str, int], Course]
+"""The courses in which findings, by kind and line, occurred."""
+
+NOTHING_FOUND: Courses = MappingProxyType({})
+"""The courses of a launch without findings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +90,11 @@ def _nothing_kept() -> None:
     return None
 
 
-def kept_for_replay(launch: Runner, given: LaunchArguments, options: LaunchOptions, courses: Courses) -> Replay:
+def kept_for_replay(launch: Runner, values: Sequence[Argument], options: LaunchOptions, courses: Courses) -> Replay:
     """Keep the state of a launch before its results are copied back."""
-    needed = bytes_to_keep(given.values, options.reached)
+    needed = bytes_to_keep(values, options.reached)
     module = launch.kernel.module.variables
     needed += sum(array.nbytes for _, array, is_written in module.arrays() if is_written)
     if needed > options.keep_bytes:
         return Replay(launch, options, None, None, courses, needed)
-    return Replay(launch, options, keep(given.values, options.reached), copy.deepcopy(module), courses, needed)
+    return Replay(launch, options, keep(values, options.reached), copy.deepcopy(module), courses, needed)

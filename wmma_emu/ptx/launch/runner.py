@@ -8,7 +8,13 @@ import numpy as np
 
 from wmma_emu.instructions.launches import Dim3
 from wmma_emu.ptx.findings import Sighting, Sightings
-from wmma_emu.ptx.launch.arguments import Argument, pack_parameters, require_aligned, require_relocated
+from wmma_emu.ptx.launch.arguments import (
+    Argument,
+    pack_parameters,
+    pack_variables,
+    require_aligned,
+    require_relocated,
+)
 from wmma_emu.ptx.launch.cooperative import uses_workspace
 from wmma_emu.ptx.launch.machines import NativeLaunch
 from wmma_emu.ptx.launch.memory_of_arrays import memory_of
@@ -67,6 +73,8 @@ class Runner:
             return places[label]
 
         parameters = pack_parameters(kernel.program, values, place)
+        for name, offset, pointer in pack_variables(values, place):
+            heap.variables.set_pointer(name, offset, pointer)
         if uses_workspace(
             kernel.program, kernel.called, module.arch, self.grid, self.block, self.shared_bytes, options.cooperative
         ):

@@ -3,7 +3,7 @@
 
 import ctypes
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,14 @@ Pointed = NDArray[Any] | Raw | TextureObject
 
 CTypes = ctypes.Structure | ctypes.Union
 """A struct of ctypes, which has the layout of C."""
+
+
+class PlacedPointer(NamedTuple):
+    """A pointer in a struct, or the handle of a texture: its offset in bytes, the name of its field, its target."""
+
+    offset: int
+    name: str
+    target: Pointed
 
 
 class Struct:
@@ -80,20 +88,29 @@ class Struct:
         return round_up(max(end, 1), self.alignment)
 
     @property
+    def places(self) -> tuple[PlacedPointer, ...]:
+        """The pointers that are not null, in the order of `pack`."""
+        found: list[PlacedPointer] = []
+        for i, (offset, field) in enumerate(self._placed()):
+            if isinstance(field, Struct):
+                found += [
+                    PlacedPointer(offset + x.offset, f"field {i}.{x.name.removeprefix('field ')}", x.target)
+                    for x in field.places
+                ]
+            elif isinstance(field, np.ndarray | Raw | Texture | Surface):
+                found.append(PlacedPointer(offset, f"field {i}", field))
+        named = (PlacedPointer(at, name, x) for name, (at, x) in self._pointers.items() if x is not None)
+        return (*found, *named)
+
+    @property
     def pointed(self) -> tuple[tuple[str, Pointed], ...]:
         """The arrays that the struct points to, each with the name of its field, in the order of `pack`."""
-        found: list[tuple[str, Pointed]] = []
-        for i, field in enumerate(self.fields):
-            if isinstance(field, Struct):
-                found += [(f"field {i}.{name.removeprefix('field ')}", x) for name, x in field.pointed]
-            elif isinstance(field, np.ndarray | Raw | Texture | Surface):
-                found.append((f"field {i}", field))
-        return (*found, *((name, x) for name, (_, x) in self._pointers.items() if x is not None))
+        return tuple((x.name, x.target) for x in self.places)
 
     @property
     def arrays(self) -> tuple[NDArray[Any], ...]:
         """The arrays that the struct points to."""
-        return tuple(array for _, x in self.pointed for array in arrays_of(x))
+        return tuple(array_of(x.target) for x in self.places)
 
     @property
     def readable(self) -> tuple[NDArray[Any], ...]:
@@ -158,19 +175,9 @@ class Struct:
         return found
 
 
-def arrays_of(value: Any) -> tuple[NDArray[Any], ...]:
-    """Return the arrays that a kernel's argument, or a field of a struct, points to."""
-    if isinstance(value, Struct):
-        return value.arrays
-    if isinstance(value, Texture | Surface):
-        return (value.array,)
-    return (memory_of(value)[0],) if isinstance(value, np.ndarray | Raw) else ()
-
-
-def objects_in(value: Any) -> tuple[TextureObject, ...]:
-    """Return the textures and surfaces that are an argument, or fields of a struct."""
-    fields = [x for _, x in value.pointed] if isinstance(value, Struct) else [value]
-    return tuple(x for x in fields if isinstance(x, Texture | Surface))
+def array_of(target: Pointed) -> NDArray[Any]:
+    """Return the array whose bytes a pointer, or a handle, reaches."""
+    return target.array if isinstance(target, Texture | Surface) else memory_of(target)[0]
 
 
 def _points(field: Any) -> bool:

@@ -4,7 +4,7 @@
 from collections.abc import Iterable
 
 from wmma_emu.ptx.launch.arguments import Argument
-from wmma_emu.ptx.launch.structs import objects_in
+from wmma_emu.ptx.launch.struct_arrays import objects_in
 from wmma_emu.ptx.machine.compile import CompiledProgram
 from wmma_emu.ptx.program.program import NotBitExact, PtxInstruction
 from wmma_emu.ptx.steps.texture_steps import IF_FILTERED

@@ -87,7 +87,7 @@ class TritonKernel(Kernel):
 
     def check_arguments(self, arguments: Sequence[Argument], places: dict[str, int]) -> None:
         """Reject integers and addresses that violate a promise to be multiples of 16."""
-        for name, (_, label, value, _) in zip(self.labels, arguments, strict=False):
+        for name, (_, label, value, *_) in zip(self.labels, arguments, strict=False):
             if name not in self._divisible:
                 continue
             number = int.from_bytes(value, "little") if isinstance(value, bytes) else places.get(label, 0)

@@ -179,8 +179,11 @@ def outside_of_window(
         missed = _missed(address, size, last.offset, end)
         return f"{verb(write)} ", where, f": {missed}", Name("shared", last.name), what
     owner = {"shared": "the block", "local": "the thread", "param": "the kernel"}[space]
-    text = f", but {owner} has only {bytes_text(size_of)}"
-    if address < size_of:
+    begin = program.shared_begin if space == "shared" else 0
+    text = f", but {owner} has only {bytes_text(size_of - begin)}"
+    if address < begin:
+        text += f": {bytes_text(begin - address)} before its beginning"
+    elif address < size_of:
         text += f": {bytes_text(address + size - size_of, 'the last')} past its end"
     elif address == size_of:
         text += ": just past its end"

@@ -238,9 +238,10 @@ class AddressSpaces:
         """
         if self._reserved is None or resolved.space != "shared":
             return False
-        offsets = resolved.where.positions % self.shared.stride
+        offsets = resolved.where.positions % self.shared.stride - self._reserved
         used = resolved.mask
-        return bool(((offsets >= self._reserved) | (False if used is None else ~used)).all())
+        inside = (offsets >= 0) & (offsets < RESERVED_BYTES)
+        return bool((inside | (False if used is None else ~used)).all())
 
     def threads_of(self, resolved: ResolvedAccess) -> tuple[ThreadIndices, NDArray[np.int64]]:
         """Return the threads that take part in an access, with the position that each accesses."""

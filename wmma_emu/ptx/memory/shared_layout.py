@@ -15,27 +15,24 @@ def static_bytes(program: KernelProgram) -> int:
 def user_pieces(program: KernelProgram, dynamic: int) -> list[tuple[int, int]]:
     """Return the ranges of the variables and of dynamic shared memory, which may be accessed, in order."""
     if program.shared_span is None:
-        return [(0, static_bytes(program) + dynamic)]
+        begin = program.shared_begin
+        return [(begin, begin + static_bytes(program) + dynamic)]
     static = [(s.offset, s.offset + s.bytes) for s in program.symbols if s.space == "shared" and s.bytes]
     return [*sorted(static), (program.shared_span, program.shared_span + dynamic)][: len(static) + (dynamic > 0)]
 
 
 def user_end(program: KernelProgram, dynamic: int) -> int:
     """Return the end of the last of these ranges."""
-    return max((hi for _, hi in user_pieces(program, dynamic)), default=0)
+    return max((hi for _, hi in user_pieces(program, dynamic)), default=program.shared_begin)
 
 
 def reserved_begin(program: KernelProgram, dynamic: int) -> int:
-    """Return the offset of the reserved shared memory.
-
-    On a GPU it is before the variables. Here it is after them, with a gap, so that the addresses of variables do not
-    depend on it.
-    """
-    return round_up(user_end(program, dynamic)) + ALIGNMENT
+    """Return the address of the reserved shared memory: before the variables, or after them, here with a gap."""
+    return 0 if program.shared_begin else round_up(user_end(program, dynamic)) + ALIGNMENT
 
 
 def shared_pieces(program: KernelProgram, dynamic: int) -> list[tuple[int, int]]:
-    """Return all ranges that may be accessed; the reserved one is last, and exists only if the kernel reads its offset.
+    """Return all ranges that may be accessed, in order; the reserved one only if the kernel reads its address.
 
     Examples
     --------
@@ -47,9 +44,9 @@ def shared_pieces(program: KernelProgram, dynamic: int) -> list[tuple[int, int]]
     if not reads_reserved_shared(program):
         return pieces
     begin = reserved_begin(program, dynamic)
-    return [*pieces, (begin, begin + RESERVED_BYTES)]
+    return sorted([*pieces, (begin, begin + RESERVED_BYTES)])
 
 
 def shared_end(program: KernelProgram, dynamic: int) -> int:
-    """Return the number of bytes from the first to the last byte of a block's shared memory, gaps included."""
+    """Return the address after the last byte of a block's shared memory."""
     return max((hi for _, hi in shared_pieces(program, dynamic)), default=0)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Variables of a module in the heap: positions, initial bytes, relocations, and values kept between launches."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +39,7 @@ class ModuleMemory:
         self.end = at
         self.device_heap: DeviceHeap | None = DeviceHeap(0) if module.uses_device_heap else None
         self._values: dict[tuple[str, int], NDArray[np.uint8]] = {}
+        self._pointers: dict[str, dict[int, bytes]] = {}
         initial = {"global": module.global_bytes, "const": module.const_bytes}
         for key, (symbol, _) in self._positions.items():
             content = initial[symbol.space][symbol.offset : symbol.offset + symbol.bytes]
@@ -77,6 +78,18 @@ class ModuleMemory:
                 return self._values[key]
         names = ", ".join(symbol.name for symbol, _ in self._positions.values()) or "none"
         raise UnknownNameError(f"the module has no variable {shorten(name)}; it has {names}")
+
+    def hold(self, name: str, content: bytes, pointers: Iterable[int]) -> None:
+        """Write to the beginning of a variable; each launch then sets the pointers at some offsets in it."""
+        self.read(name)[: len(content)] = np.frombuffer(content, np.uint8)
+        self._pointers[name] = {offset: content[offset : offset + 8] for offset in pointers}
+
+    def set_pointer(self, name: str, offset: int, address: bytes) -> None:
+        """Write the address that an array has in this launch, unless a kernel or the host has changed the last one."""
+        field, last = self.read(name)[offset : offset + len(address)], self._pointers[name]
+        if field.tobytes() == last[offset]:
+            field[:] = np.frombuffer(address, np.uint8)
+            last[offset] = address
 
     def arrays(self) -> Iterator[tuple[str, NDArray[np.uint8], bool]]:
         """Yield the name and the bytes of each variable, and whether launches may write them."""

@@ -19,8 +19,8 @@ _ZERO, _FAR = np.uint64(0), np.uint64((1 << 64) - 1)
 class ResolvedAddresses(NamedTuple):
     """Positions in the bytes of a space.
 
-    ``positions`` is 0 where ``used`` is False: for inactive threads, and for accesses that are skipped. ``outside`` and
-    ``misaligned`` mark the reasons; None if there are no such accesses. The heap adds ``read_only``.
+    ``positions`` is of no use where ``used`` is False: for inactive threads, and for accesses that are skipped.
+    ``outside`` and ``misaligned`` mark the reasons; None if there are no such accesses. The heap adds ``read_only``.
     """
 
     positions: NDArray[np.int64]
@@ -52,7 +52,8 @@ class Window:
     ) -> None:  # fmt: skip
         self.name, self.size, self.owners = name, size, owners
         self._begins, self._ends = [lo for lo, _ in pieces], [hi for _, hi in pieces]
-        self._is_whole = len(pieces) <= 1 and sum(self._begins) == 0
+        self._is_whole, self._first = len(pieces) <= 1, min(self._begins, default=0)
+        self._filler = np.uint64(self._first)
         self.stride = round_up(size, 32)
         count = owners[0] * owners[1] * owners[2]
         self.flat: NDArray[np.uint8] = fill.memory(max(self.stride * count, 32))
@@ -67,13 +68,14 @@ class Window:
 
     def locate(self, addresses: Array, size: int, alignment: int, used: NDArray[np.bool_] | None) -> ResolvedAddresses:
         """Find the bytes of an access of ``size`` bytes; addresses are uint64, narrow or not."""
-        kept = addresses if used is None else np.where(used, addresses, _ZERO)
-        last = self.size - size
+        kept = addresses if used is None else np.where(used, addresses, self._filler)
+        first, last = self._first, self.size - size
         outside = misaligned = None
         if not self._is_whole:
             outside = self._in_no_piece(addresses, kept, size, used)
-        elif last < 0 or int(kept.max()) > last:
-            outside = kept > np.uint64(last) if last >= 0 else np.ones(kept.shape, np.bool_)
+        elif last < first or int(kept.max()) > last or (first and int(kept.min()) < first):
+            fits = last >= first
+            outside = (kept > np.uint64(last)) | (kept < self._filler) if fits else np.ones(kept.shape, np.bool_)
             outside = outside if used is None else outside & used
         if alignment > 1 and int(np.bitwise_or.reduce(kept, axis=None)) & (alignment - 1):
             misaligned = (kept & np.uint64(alignment - 1)) != 0

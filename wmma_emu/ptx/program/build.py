@@ -36,8 +36,8 @@ _MOST_REPEATED = 2**20
 kernels and a large function would take quadratic time."""
 
 
-def program_of(text: str) -> ModuleProgram:
-    r"""Parse PTX source (PTX ISA 9.1) and resolve its names.
+def program_of(text: str, shared_begin: int = 0) -> ModuleProgram:
+    r"""Parse PTX source (PTX ISA 9.1) and resolve its names; ``shared_begin`` is where shared memory begins.
 
     Opcodes are not checked. A name that is unknown, declared twice or of the wrong kind raises a `PtxSyntaxError`;
     32-bit addresses, and source beyond the limits of the emulator, raise an `UnsupportedInstructionError`. A statement
@@ -52,10 +52,10 @@ def program_of(text: str) -> ModuleProgram:
     >>> load.operands[1].base, jump.operands
     (Symbol(space='param', offset=0, name='n', bytes=4), (LabelTarget(index=1, name='L'),))
     """
-    return build(parse(text))
+    return build(parse(text), shared_begin)
 
 
-def build(tree: ModuleText) -> ModuleProgram:
+def build(tree: ModuleText, shared_begin: int = 0) -> ModuleProgram:
     """Resolve the names of parsed source, with the exceptions of `program_of`."""
     if tree.address_size != 64:
         raise UnsupportedInstructionError(
@@ -76,7 +76,7 @@ def build(tree: ModuleText) -> ModuleProgram:
     for function in tree.functions:
         if not function.is_kernel or function.body is None:
             continue
-        kernel = _kernel(names, tree, function, reached)
+        kernel = _kernel(names, tree, function, reached, shared_begin)
         kernels[function.name] = kernel
         visited.update(x[0] for x in kernel.functions)
         repeated += len(kernel.instructions) - kernel.functions[0][2] + len(kernel.refusals)
@@ -99,14 +99,14 @@ def build(tree: ModuleText) -> ModuleProgram:
 
 
 def _kernel(
-    names: ModuleSymbols, tree: ModuleText, function: FunctionText, reached: dict[Symbol, Missing]
+    names: ModuleSymbols, tree: ModuleText, function: FunctionText, reached: dict[Symbol, Missing], shared_begin: int
 ) -> KernelProgram:
     """Link a kernel; link it again if its dynamic shared memory begins after other variables."""
-    linker, root, parameters = _link(names, tree, function, 0)
+    linker, root, parameters = _link(names, tree, function, shared_begin, shared_begin)
     begin = linker.storage.dynamic_begin()
     if begin or linker.needs_frames:
-        span = linker.storage.shared_span if begin else 0
-        linker, root, parameters = _link(names, tree, function, span, has_frames=linker.needs_frames)
+        span = linker.storage.shared_span if begin else shared_begin
+        linker, root, parameters = _link(names, tree, function, shared_begin, span, has_frames=linker.needs_frames)
     functions = [root, *linker.bodies]
     starts = [x.first or 0 for x in functions]
     ends = [*starts[1:], len(linker.instructions)]
@@ -121,7 +121,7 @@ def _kernel(
         tuple(zip([x.function.name for x in functions], starts, ends, strict=True)), sizes.get("reqnctapercluster"),
         (*linker.refusals, *dict.fromkeys(reached[x] for x in linker.resolver.used if x in reached)),
         linker.storage.shared_span, (), *_frames(names, linker, functions),
-        specials=frozenset(linker.storage.specials),
+        specials=frozenset(linker.storage.specials), shared_begin=shared_begin,
     )  # fmt: skip
 
 
@@ -140,9 +140,10 @@ def _xyz(numbers: tuple[str, ...]) -> tuple[int, int, int]:
 
 
 def _link(
-    names: ModuleSymbols, tree: ModuleText, function: FunctionText, dynamic_offset: int, has_frames: bool = False
-) -> tuple[Linker, Callee, tuple[Parameter, ...]]:
-    linker = Linker(names, tree.files, dynamic_offset, has_frames)
+    names: ModuleSymbols, tree: ModuleText, function: FunctionText, shared_begin: int, dynamic_offset: int,
+    has_frames: bool = False,
+) -> tuple[Linker, Callee, tuple[Parameter, ...]]:  # fmt: skip
+    linker = Linker(names, tree.files, shared_begin, dynamic_offset, has_frames)
     root = linker.callee(function)
     parameters = _parameters(linker, root, tree.version)
     linker.read(root)

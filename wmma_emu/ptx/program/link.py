@@ -56,9 +56,10 @@ class Linker(LinkState):
     """A builder of the instructions of one kernel."""
 
     def __init__(
-        self, module: ModuleSymbols, files: dict[int, str], dynamic_offset: int = 0, has_frames: bool = False
-    ) -> None:
-        super().__init__(module, dynamic_offset, has_frames)
+        self, module: ModuleSymbols, files: dict[int, str], shared_begin: int = 0, dynamic_offset: int = 0,
+        has_frames: bool = False,
+    ) -> None:  # fmt: skip
+        super().__init__(module, shared_begin, dynamic_offset, has_frames)
         self._furthest = -1
         self._sources = SourceLines(files)
         self._assembly = lines_of_assembly(module.lines)

@@ -41,10 +41,12 @@ class LinkState:
     by a statement that requires the former.
     """
 
-    def __init__(self, module: ModuleSymbols, dynamic_offset: int, has_frames: bool = False) -> None:
+    def __init__(
+        self, module: ModuleSymbols, shared_begin: int, dynamic_offset: int, has_frames: bool = False
+    ) -> None:  # fmt: skip
         self.module = module
         self.has_frames, self.needs_frames = has_frames, False
-        self.storage = Storage(dynamic_offset)
+        self.storage = Storage(shared_begin, dynamic_offset)
         self.resolver = Resolver(module, self.storage)
         self.instructions: list[PtxInstruction | None] = []
         self.callees: dict[str, Callee] = {}

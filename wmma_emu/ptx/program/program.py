@@ -213,9 +213,10 @@ class KernelProgram:
     first use; ``symbols`` are the used variables of shared, local and parameter memory.
 
     ``shared_bytes`` is the size of the declared shared memory on a GPU, and ``dynamic_offset`` the offset of dynamic
-    shared memory (``.extern .shared``) there, None if it is not declared. The emulator separates shared variables by
-    gaps, which must not be accessed: `Symbol.offset` includes them, and dynamic memory begins at ``shared_span``; None
-    means no gaps. ``local_bytes`` is the size of a thread's local memory, including parameters of calls.
+    shared memory (``.extern .shared``) there, None if it is not declared; both count from ``shared_begin``, the address
+    at which shared variables begin. The emulator separates shared variables by gaps, which must not be accessed:
+    `Symbol.offset` is an address and includes them, and dynamic memory begins at ``shared_span``; None means no gaps.
+    ``local_bytes`` is the size of a thread's local memory, including parameters of calls.
 
     ``specials`` are the names of the special registers that the kernel reads. ``refusals`` are the reasons why the
     kernel cannot be executed; an instruction that is refused for its operands is not in ``instructions``.
@@ -245,6 +246,7 @@ class KernelProgram:
     frames: tuple[FunctionFrame, ...] = ()
     code: tuple[tuple[str, int], ...] = ()
     specials: frozenset[str] = frozenset()
+    shared_begin: int = 0
 
     def text(self, line: int) -> str:
         """Return the source of the statement that begins in a line, for display; calls may span several lines."""

@@ -72,23 +72,32 @@ RESERVED_BYTES = 1024
 """The size of the reserved part of a block's shared memory from sm_80 on (CUDA C++ Programming Guide 13.0, shared
 memory of compute capability 8.x and later)."""
 
-_OFFSETS = {"begin": 0, "end": RESERVED_BYTES, "0": 0, "1": RESERVED_BYTES // 2}
-"""The positions in the reserved part to which the registers point. The manual leaves those of the last two open:
-``cooperative_groups`` needs 288 bytes at the last one."""
+_BEFORE_VARIABLES = {"begin": 0, "end": 288, "0": 0, "1": 0}
+"""The positions in the reserved part to which the registers point on chips on which it is before the variables, as an
+NVIDIA H200 gave them (2026-11-28). The end is that of the 288 bytes which ``cooperative_groups`` uses."""
+
+_AFTER_VARIABLES = {"begin": 0, "end": RESERVED_BYTES, "0": 0, "1": RESERVED_BYTES // 2}
+"""The positions on older chips, which are not known."""
 
 
-def reserved_registers(begin: int) -> dict[str, int]:
-    """Return the values of ``%reserved_smem_offset_*`` if the reserved shared memory begins at an offset.
+def reserved_registers(begin: int, *, is_first: bool) -> dict[str, int]:
+    """Return the values of ``%reserved_smem_offset_*`` if the reserved shared memory begins at an address.
+
+    ``is_first`` is whether it is before the variables.
 
     Examples
     --------
-    >>> reserved_registers(4096)["reserved_smem_offset_end"]
-    5120
+    >>> [reserved_registers(x, is_first=not x)["reserved_smem_offset_end"] for x in (0, 4096)]
+    [288, 5120]
     """
-    values = {**{name: begin + offset for name, offset in _OFFSETS.items()}, "cap": RESERVED_BYTES}
+    offsets = _BEFORE_VARIABLES if is_first else _AFTER_VARIABLES
+    values = {**{name: begin + offset for name, offset in offsets.items()}, "cap": RESERVED_BYTES}
     return {f"reserved_smem_offset_{name}": value for name, value in values.items()}
+
+
+_RESERVED = frozenset(reserved_registers(0, is_first=True))
 
 
 def reads_reserved_shared(program: KernelProgram) -> bool:
     """Return whether a kernel reads an address of reserved shared memory, as tiles of several warps do."""
-    return not program.specials.isdisjoint(reserved_registers(0))
+    return not program.specials.isdisjoint(_RESERVED)

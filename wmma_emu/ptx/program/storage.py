@@ -22,11 +22,13 @@ bytes of descriptors."""
 class Storage:
     """The registers, in order of first use, and the memory of a kernel.
 
-    ``dynamic_offset`` is the assumed offset of dynamic shared memory; `shared_span` is its final value.
-    ``shared_bytes`` is the size on a GPU, without gaps; ``elements`` are the element sizes of variables in bytes;
-    ``specials`` the special registers that are read. ``frame`` is the local memory of the function that is being read.
+    ``shared_begin`` is the address at which shared variables begin; ``dynamic_offset`` is the assumed address of
+    dynamic shared memory, and `shared_span` its final value. ``shared_bytes`` is the size on a GPU, without gaps;
+    ``elements`` are the element sizes of variables in bytes; ``specials`` the special registers that are read.
+    ``frame`` is the local memory of the function that is being read.
     """
 
+    shared_begin: int
     dynamic_offset: int
     registers: list[Register] = field(default_factory=list)
     symbols: list[Symbol] = field(default_factory=list)
@@ -39,17 +41,20 @@ class Storage:
     _shared: dict[int, Symbol] = field(default_factory=dict)
     _times: dict[str, int] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        self._span = self.shared_begin
+
     def dynamic_begin(self) -> int | None:
         """Return the offset of dynamic shared memory on a GPU, after all sized variables; None if it is not used."""
         return align(self.shared_bytes, self._dynamic_alignment) if self._dynamic_alignment else None
 
     @property
     def shared_span(self) -> int:
-        """The offset of dynamic shared memory in the emulator: after all variables with a size, and their gaps."""
+        """The address of dynamic shared memory in the emulator: after all variables with a size, and their gaps."""
         return self._spaced_offset(self.dynamic_begin() or self.shared_bytes, self._dynamic_alignment)
 
     def _spaced_offset(self, offset: int, alignment: int) -> int:
-        """Return the offset after the last gap for a variable with a GPU offset, with the same misalignment."""
+        """Return the address after the last gap for a variable with a GPU offset, with the same misalignment."""
         multiple = max(_ALIGNMENT_PERIOD, alignment, min(offset & -offset, _SWIZZLED))
         return self._span + (offset - self._span) % multiple
 

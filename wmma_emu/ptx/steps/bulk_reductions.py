@@ -21,6 +21,10 @@ SHARED_REDUCTIONS = {
 _NOT_OF_TENSORS = ("f64",)
 """Types that a tensor map can have, and reductions by a map do not (PTX ISA 9.1, cp.reduce.async.bulk.tensor)."""
 
+_NO_BITS = ("s64",)
+"""Integers of maps with which ``and``, ``or`` and ``xor`` stop an H200 with an illegal instruction (2026-11-28); with
+those of 64 bits without a sign they work."""
+
 
 def needs_noftz(name: str, kind: str) -> bool:
     """Return whether a reduction without a map must be written with ``.noftz``: sums of 16 bits.
@@ -39,10 +43,11 @@ def type_for(name: str, element: ElementType) -> str | None:
     Examples
     --------
     >>> from wmma_emu.ptx.tensor_maps.element_types import element_type_of
-    >>> [type_for("and", element_type_of(x)) for x in ("u32", "s64", "f32")]
-    ['b32', 'b64', None]
+    >>> [type_for("and", element_type_of(x)) for x in ("u32", "u64", "s64", "f32")]
+    ['b32', 'b64', None, None]
     >>> [type_for("add", element_type_of(x)) for x in ("bf16", "tf32", "u8", "f64")]
     ['bf16', None, None, None]
     """
-    kind = f"b{8 * element.bytes}" if name in ("and", "or", "xor") and not element.is_float else element.name
+    is_of_bits = name in ("and", "or", "xor") and not element.is_float and element.name not in _NO_BITS
+    kind = f"b{8 * element.bytes}" if is_of_bits else element.name
     return kind if kind in REDUCTIONS[name] and kind not in _NOT_OF_TENSORS else None

@@ -3,6 +3,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,9 @@ from numpy.typing import NDArray
 
 from wmma_emu.errors import ArgumentError, shorten
 from wmma_emu.ptx.launch.calls import errors_at_the_caller
+from wmma_emu.ptx.launch.imposed_options import imposing
 from wmma_emu.ptx.launch.line_lists import lines_text
-from wmma_emu.ptx.launch.observing import observed_by
-from wmma_emu.ptx.launch.options import LaunchOptions
+from wmma_emu.ptx.launch.options import Launching, LaunchOptions, Observe
 from wmma_emu.ptx.launch.replay import Replay
 from wmma_emu.ptx.launch.report import Report
 from wmma_emu.ptx.variants.elements import HostElement
@@ -99,7 +100,7 @@ def invariance(
 
 @dataclass
 class _Call:
-    """A call of the function: its outputs, and an observer of its launches."""
+    """A call of the function: its outputs and its launches."""
 
     plan: Variant
     keeps: bool
@@ -111,19 +112,28 @@ class _Call:
     def options_of(self, chosen: LaunchOptions) -> LaunchOptions:
         """Run in the order of the plan; the data of launches is kept only for traces."""
         return replace(
-            chosen, schedule=self.plan.schedule, schedules=1, keep_bytes=chosen.keep_bytes if self.keeps else 0
-        )
+            chosen, schedule=self.plan.schedule, schedules=1, keep_bytes=chosen.keep_bytes if self.keeps else 0,
+            observe=partial(self.observe, chosen.observe),
+        )  # fmt: skip
 
-    def launched(self, replay: Replay, report: Report) -> None:
-        """Note a launch."""
-        self.replays.append(replay)
-        self.launches.append(report.kernel)
-        self.findings += [f"{report.kernel}: {x.title}" for x in report.errors]
+    def observe(self, other: Observe | None, launching: Launching) -> Callable[[Report], None]:
+        """Keep the data of a launch, and note it when it has ended; ``other`` is the program's own observer."""
+        replay: Replay = launching.launch.kept(launching.arguments, launching.options)
+        finish = other and other(launching)
+
+        def launched(report: Report) -> None:
+            self.replays.append(replay)
+            self.launches.append(report.kernel)
+            self.findings += [f"{report.kernel}: {x.title}" for x in report.errors]
+            if finish:
+                finish(report)
+
+        return launched
 
 
 def _called(run: Run, plan: Variant, *, keeps: bool = False) -> _Call:
     call = _Call(plan, keeps)
-    with observed_by(call):
+    with imposing(call.options_of):
         returned = run(np.array(plan.rows), **plan.keywords)
     call.outputs = outputs_of(returned, plan.rows)
     if not keeps:  # a later call may compute in the same memory
