@@ -8,9 +8,7 @@ from wmma_emu.ptx.program.program import KernelProgram
 from wmma_emu.ptx.program.special import SPECIAL, reserved_registers, workspace_registers
 
 
-def launch_registers(
-    arch: Arch, program: KernelProgram, dynamic: int, workspace: int
-) -> dict[str, int]:
+def launch_registers(arch: Arch, program: KernelProgram, dynamic: int, workspace: int) -> dict[str, int]:
     """Return the values by name, for a launch with ``dynamic`` bytes of dynamic shared memory.
 
     Counters of performance events have undefined values (PTX ISA 9.1), and the driver defines those of ``%envreg``:

@@ -11,9 +11,10 @@ import pytest
 
 from tests.ptx.native.machines import module
 from wmma_emu.errors import LaunchLimitError
-from wmma_emu.ptx.native import run, workers
 
 pytest.importorskip("llvmlite")
+
+from wmma_emu.ptx.native import run, workers
 
 ENDLESS = "mov.u32 %r1, 0; L: add.u32 %r1, %r1, 1; bra L;"
 COUNT = """

@@ -26,7 +26,6 @@ _REFUSED = ("illegal operand", "misaligned", "out of bounds")
 """The kinds of findings about copies that are left out, or moved other bytes."""
 
 
-
 def mbarrier_table(state: State) -> Table:
     """Return a line for each mbarrier of the first blocks that still run, those with waiting threads first."""
     blocks = np.flatnonzero(state.live.any(axis=(1, 2)))

@@ -25,7 +25,7 @@ from wmma_emu.ptx.native.memory.stamps import (
     state_of,
     unordered,
 )
-from wmma_emu.ptx.native.memory.state import RANGE_BYTES, SLOTS, Field, Range, RangeFlag, Shadow, Stamp
+from wmma_emu.ptx.native.memory.state import RANGE_BYTES, SLOTS, Range, RangeFlag, Shadow, Stamp, StateField
 from wmma_emu.ptx.native.rows import LONG, POINTER, WORD
 from wmma_emu.ptx.native.warp_layout import WARP_NUMBER
 
@@ -38,16 +38,16 @@ _EVERY_BYTE = 0x0101_0101_0101_0101_0101_0101_0101_0101_0101_0101_0101_0101_0101
 
 def slot_of(number: int) -> int:
     """Return the offset in the state of the slot with the last range of an instruction."""
-    return 8 * (Field.SLOTS + number % SLOTS)
+    return 8 * (StateField.SLOTS + number % SLOTS)
 
 
 @internal(POINTER, POINTER, LONG)
 def search_range(body: Body, state: Bits, address: Bits) -> Bits:
     """Return the last range that begins at or before an address; without one, the empty range before all others."""
-    ranges = pointer(state, Field.RANGES)
+    ranges = pointer(state, StateField.RANGES)
     low, high = body.variable(LONG), body.variable(LONG)
     low.store(body.constant(LONG, 0), 8)
-    high.store(field(state, Field.RANGE_COUNT), 8)
+    high.store(field(state, StateField.RANGE_COUNT), 8)
     with body.repeat(_HALVINGS):
         lowest, highest = low.load(LONG, 8), high.load(LONG, 8)
         middle = lowest + highest + 1 >> 1
@@ -72,7 +72,7 @@ def range_of(body: Body, state: Bits, slot: Bits, address: Bits, size: Bits) -> 
     with body.when(~_covers(result.load(POINTER, 8), address, size), likely=False):
         found = search_range(body, state, address)
         covers = _covers(found, address, size)
-        result.store(covers.chosen(found, pointer(state, Field.RANGES)), 8)
+        result.store(covers.chosen(found, pointer(state, StateField.RANGES)), 8)
         slot.store(result.load(POINTER, 8), 8)
     return result.load(POINTER, 8)
 
@@ -98,12 +98,12 @@ def enter(body: Body, context: Bits, found: Bits, address: Bits, size: Bits, *, 
             raise_flag(body, context, body.constant(WORD, Flag.UNSUPPORTED))
             result.store(body.constant(BIT, 0))
         found.at(8 * Range.WRITTEN).store(body.constant(LONG, 1), 8)
-    lost = field(state, Field.UNINITIALISED)
+    lost = field(state, StateField.UNINITIALISED)
     with body.when(lost.differs(0), likely=False):
         position = address + found.at(8 * Range.POSITION).load(LONG, 8)
         follow_definedness(body, context, position, size, result.load(BIT), writes=writes)
     if writes:
-        with body.when(field(state, Field.PENDING).differs(0), likely=False):
+        with body.when(field(state, StateField.PENDING).differs(0), likely=False):
             check_sources(body, context, address + found.at(8 * Range.POSITION).load(LONG, 8), size)
     return result.load(BIT)
 
@@ -111,7 +111,7 @@ def enter(body: Body, context: Bits, found: Bits, address: Bits, size: Bits, *, 
 @internal(_NONE, POINTER, LONG, LONG, BIT)
 def follow_definedness(body: Body, context: Bits, position: Bits, size: Bits, allowed: Bits, *, writes: int) -> None:
     """Check that bytes of the heap are initialised, or make them so."""
-    first = pointer(state_of(context), Field.UNINITIALISED).at(position)
+    first = pointer(state_of(context), StateField.UNINITIALISED).at(position)
     with body.when(allowed):
         if writes == 1:
             body.fill(first, 0, size)
@@ -154,7 +154,7 @@ def _log(number: int) -> int:
 def shared_records(state: Bits, offset: Bits, granule: int) -> tuple[Bits, Bits]:
     """Return the pointers to the records of the writes and the reads of a byte of shared memory."""
     at = offset >> _log(granule) << 2
-    return pointer(state, Field.SHARED_WRITES).at(at), pointer(state, Field.SHARED_READS).at(at)
+    return pointer(state, StateField.SHARED_WRITES).at(at), pointer(state, StateField.SHARED_READS).at(at)
 
 
 def granule_of(found: Bits, address: Bits, granule: int) -> Bits:
@@ -167,7 +167,7 @@ def global_records(body: Body, state: Bits, index: Bits) -> tuple[Bits, Bits]:
     line = index >> 5
     with body.when(~is_expanded(state, line), likely=False):
         expand_line(body, state, line)
-    return pointer(state, Field.WRITES).at(index << 3), pointer(state, Field.READS).at(index << 3)
+    return pointer(state, StateField.WRITES).at(index << 3), pointer(state, StateField.READS).at(index << 3)
 
 
 def _granules(kind: ir.Type, count: int) -> ir.Type:
@@ -184,7 +184,7 @@ def shared_lane(
     inside = (offset < end) & (end - offset >= size)
     with body.either(inside) as (then, otherwise):
         with then:
-            check_shadow(body, context, pointer(state, Field.SHARED_SHADOW).at(offset), size, kind)
+            check_shadow(body, context, pointer(state, StateField.SHARED_SHADOW).at(offset), size, kind)
             if kind != "read":
                 follow_write(body, context, own, offset, size, kind)
             writes, reads = shared_records(state, offset, granule)
@@ -232,7 +232,7 @@ def local_lane(body: Body, context: Bits, warp: Bits, address: Bits, lane: Bits,
         with then:
             thread = warp.at(WARP_NUMBER).load(WORD, 4).cast(64) * LANES + lane
             at = thread * end + address
-            check_shadow(body, context, pointer(state_of(context), Field.LOCAL_SHADOW).at(at), size, kind)
+            check_shadow(body, context, pointer(state_of(context), StateField.LOCAL_SHADOW).at(at), size, kind)
             result.store(context.at(8 * Word.LOCAL).load(POINTER, 8).at(at), 8)
         with otherwise:
             raise_flag(body, context, body.constant(WORD, Flag.BOUNDS))
@@ -240,7 +240,7 @@ def local_lane(body: Body, context: Bits, warp: Bits, address: Bits, lane: Bits,
 
 
 def _parameter_lane(body: Body, context: Bits, address: Bits, size: int, kind: str) -> Bits:
-    end = field(state_of(context), Field.PARAMETER_BYTES)
+    end = field(state_of(context), StateField.PARAMETER_BYTES)
     inside = (address < end) & (end - address >= size)
     if kind != "read":
         inside = inside & body.constant(BIT, 0)

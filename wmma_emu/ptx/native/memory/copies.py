@@ -18,9 +18,9 @@ from wmma_emu.ptx.native.memory.state import (
     MOST_COPIES,
     Checks,
     Copy,
-    Field,
     Range,
     Shadow,
+    StateField,
     WarpField,
     checks_of,
 )
@@ -189,7 +189,7 @@ def enqueue(
                 lowest.store((position < low).chosen(position, low), 8)
                 highest.store((end > high).chosen(end, high), 8)
             own.at(WarpField.COPIES).store(count + 1, 4)
-            place = state.at(8 * Field.PENDING)
+            place = state.at(8 * StateField.PENDING)
             place.store(place.load(LONG, 8) + 1, 8)
         with otherwise:
             flag_if(body, count.equals(MOST_COPIES), context, Flag.LIMIT)
@@ -229,8 +229,8 @@ def _wait(body: Body, context: Bits, warp: Bits, record: Bits, mask: Bits, *, gr
                 place.store(last, 4)
                 with body.when(last.cast(64).differs(at)):
                     body.copy(entry, own.at(last.cast(64) * COPY_BYTES).at(WarpField.QUEUE), COPY_BYTES)
-                pending = state.at(8 * Field.PENDING)
-                pending.store(field(state, Field.PENDING) - 1, 8)
+                pending = state.at(8 * StateField.PENDING)
+                pending.store(field(state, StateField.PENDING) - 1, 8)
 
 
 @internal(ir.VoidType(), POINTER, POINTER, POINTER, WORD)
@@ -242,11 +242,11 @@ def arrive(body: Body, context: Bits, warp: Bits, entry: Bits, mask: Bits, *, gr
     follow_arrival(body, context, warp)
     with body.lanes(mask) as lane:
         address = entry.at(Copy.TARGETS).at(lane << 2).load(WORD, 4).cast(64)
-        body.fill(pointer(state, Field.SHARED_SHADOW).at(address), Shadow.WRITTEN, size.cast(64))
+        body.fill(pointer(state, StateField.SHARED_SHADOW).at(address), Shadow.WRITTEN, size.cast(64))
         # A copy is recorded in pieces of four bytes, the smallest size.
         with body.repeat(size.cast(64) >> 2) as i:
             again = record_lane(
-                body, context, state.at(8 * Field.SLOTS), address + (i << 2), own + lane,
+                body, context, state.at(8 * StateField.SLOTS), address + (i << 2), own + lane,
                 space="shared", size=4, granule=granule,
             )  # fmt: skip
             with body.when(again, likely=False):

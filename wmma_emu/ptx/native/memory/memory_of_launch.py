@@ -21,11 +21,11 @@ from wmma_emu.ptx.native.memory.state import (
     STATE,
     STATE_BYTES,
     WARP_STATE_BYTES,
-    Field,
     Range,
     RangeFlag,
     Shadow,
     Stamp,
+    StateField,
     checks_of,
 )
 from wmma_emu.ptx.native.rows import NotNativeError
@@ -118,21 +118,21 @@ class WorkerMemory:
         self._state = np.zeros(STATE_BYTES // 8, np.uint64)
         self._memory, self._context = memory, context
         state: dict[int, int] = {
-            Field.SHARED_WRITES: _at(self._shared_records[0]), Field.SHARED_READS: _at(self._shared_records[1]),
-            Field.SHARED_RECORDS_BYTES: 4 * records, Field.SHARED_SHADOW: _at(self._shared_shadow),
-            Field.SHADOW_OF_BLOCK: _at(memory.shadow), Field.LOCAL_SHADOW: _at(self._local_shadow),
-            Field.LOCAL_SHADOW_BYTES: threads * program.local_bytes,
-            Field.WRITES: _at(self.writes), Field.READS: _at(self.reads),
-            Field.LINE_WRITES: _at(self.line_writes), Field.LINE_READS: _at(self.line_reads),
-            Field.RANGES: _at(self.ranges), Field.RANGE_COUNT: len(self.ranges) - 1,
-            Field.UNINITIALISED: _at(heap.uninitialised.kept) if heap.has_uninitialised else 0,
-            Field.BARRIERS: 1 << Stamp.BARRIERS, Field.WARPS: _at(self._warps),
-            Field.PARAMETER_BYTES: program.parameter_bytes,
-            Field.HAS_PRODUCTS: any(x.mnemonic == "wgmma" for x in program.instructions),
+            StateField.SHARED_WRITES: _at(self._shared_records[0]),
+            StateField.SHARED_READS: _at(self._shared_records[1]), StateField.SHARED_RECORDS_BYTES: 4 * records, StateField.SHARED_SHADOW: _at(self._shared_shadow),
+            StateField.SHADOW_OF_BLOCK: _at(memory.shadow), StateField.LOCAL_SHADOW: _at(self._local_shadow),
+            StateField.LOCAL_SHADOW_BYTES: threads * program.local_bytes,
+            StateField.WRITES: _at(self.writes), StateField.READS: _at(self.reads),
+            StateField.LINE_WRITES: _at(self.line_writes), StateField.LINE_READS: _at(self.line_reads),
+            StateField.RANGES: _at(self.ranges), StateField.RANGE_COUNT: len(self.ranges) - 1,
+            StateField.UNINITIALISED: _at(heap.uninitialised.kept) if heap.has_uninitialised else 0,
+            StateField.BARRIERS: 1 << Stamp.BARRIERS, StateField.WARPS: _at(self._warps),
+            StateField.PARAMETER_BYTES: program.parameter_bytes,
+            StateField.HAS_PRODUCTS: any(x.mnemonic == "wgmma" for x in program.instructions),
         }  # fmt: skip
         for index, value in state.items():
             self._state[index] = value % (1 << 64)
-        self._state[Field.SLOTS : Field.SLOTS + SLOTS] = _at(self.ranges)
+        self._state[StateField.SLOTS : StateField.SLOTS + SLOTS] = _at(self.ranges)
         words: dict[int, int] = {
             Word.PARAMETERS: _at(memory.parameters), Word.HEAP: _at(heap.buffer) - HEAP,
             Word.SHARED: _at(self._shared), Word.SHARED_BYTES: size,
@@ -144,7 +144,7 @@ class WorkerMemory:
     @property
     def bytes_of_records(self) -> int:
         """The bytes that the records of global memory take at most so far, as pages of the host."""
-        pages = min(int(self._state[Field.EXPANDED]) * 2 * _PAGE, self.writes.nbytes + self.reads.nbytes)
+        pages = min(int(self._state[StateField.EXPANDED]) * 2 * _PAGE, self.writes.nbytes + self.reads.nbytes)
         return pages + self.line_writes.nbytes + self.line_reads.nbytes
 
 

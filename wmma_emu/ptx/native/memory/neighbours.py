@@ -29,7 +29,7 @@ from wmma_emu.ptx.native.memory.stamps import (
     state_of,
     unordered,
 )
-from wmma_emu.ptx.native.memory.state import LINE, PART, Field, Range, RangeFlag, Stamp
+from wmma_emu.ptx.native.memory.state import LINE, PART, Range, RangeFlag, Stamp, StateField
 from wmma_emu.ptx.native.rows import LONG, POINTER, WORD
 
 
@@ -62,7 +62,7 @@ def _in_shared(
     end = context.at(8 * Word.SHARED_BYTES).load(LONG, 8)
     inside = (first < end) & (end - first >= total) & (first & size - 1).equals(0)
     with body.when(inside):
-        shadow = pointer(state, Field.SHARED_SHADOW).at(first)
+        shadow = pointer(state, StateField.SHARED_SHADOW).at(first)
         with body.repeat(total // 32) as i:
             check_shadow(body, context, shadow.at(i << 5), 32, kind)
         own = own_stamp(body, state, warp)
@@ -115,7 +115,7 @@ def check_parts(
         for one in (first, first + (PART - 1)):
             with body.when(~is_expanded(state, one >> 5), likely=False):
                 expand_line(body, state, one >> 5)
-        of_writes, of_reads = (pointer(state, x).at(first << 3) for x in (Field.WRITES, Field.READS))
+        of_writes, of_reads = (pointer(state, x).at(first << 3) for x in (StateField.WRITES, StateField.READS))
         stamps = stamps_of(body, own + (i * PART >> shift), LONG, PART, shift)
         check(body, context, of_writes, of_reads, stamps, kind, atomics)
         if kind == "write":
@@ -127,8 +127,8 @@ def check_line(body: Body, context: Bits, line: Bits, own: Bits, *, kind: str, s
     """Check and record an access to a line of global memory, of which lane j >> shift accesses granule j."""
     state = state_of(context)
     stamp = own | shift << Stamp.SHIFT
-    writes = pointer(state, Field.LINE_WRITES).at(line << 3)
-    reads = pointer(state, Field.LINE_READS).at(line << 3)
+    writes = pointer(state, StateField.LINE_WRITES).at(line << 3)
+    reads = pointer(state, StateField.LINE_READS).at(line << 3)
     last, others = writes.load(LONG, 8), reads.load(LONG, 8)
     parts = (last >> Stamp.EXPANDED).differs(0)
     if kind == "read":

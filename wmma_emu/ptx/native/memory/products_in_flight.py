@@ -17,7 +17,7 @@ from llvmlite import ir
 from wmma_emu.ptx.native.body import Bits, Body, internal
 from wmma_emu.ptx.native.context import Flag, Word
 from wmma_emu.ptx.native.memory.stamps import field, flag_if, state_of
-from wmma_emu.ptx.native.memory.state import Field, Stamp
+from wmma_emu.ptx.native.memory.state import Stamp, StateField
 from wmma_emu.ptx.native.rows import LONG, POINTER, WORD
 from wmma_emu.ptx.native.warp_layout import HEAD_BYTES, WARP_NUMBER, WarpLayout
 
@@ -73,7 +73,7 @@ def _warp(context: Bits, number: Bits) -> Bits:
 
 
 def _has_products(context: Bits) -> Bits:
-    return field(state_of(context), Field.HAS_PRODUCTS).differs(0)
+    return field(state_of(context), StateField.HAS_PRODUCTS).differs(0)
 
 
 def follow_write(body: Body, context: Bits, own: Bits, offset: Bits, size: int, kind: str) -> None:

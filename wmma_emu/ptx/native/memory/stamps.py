@@ -20,8 +20,8 @@ from wmma_emu.ptx.native.memory.state import (
     THREAD_MASK,
     WARP_MASK,
     WARP_STATE_BYTES,
-    Field,
     Stamp,
+    StateField,
     WarpField,
 )
 from wmma_emu.ptx.native.rows import LONG, POINTER, WORD
@@ -43,12 +43,12 @@ def state_of(context: Bits) -> Bits:
     return context.at(8 * STATE).load(POINTER, 8)
 
 
-def field(state: Bits, index: Field, kind: ir.Type = LONG) -> Bits:
+def field(state: Bits, index: StateField, kind: ir.Type = LONG) -> Bits:
     """Load a word of the state."""
     return state.at(8 * index).load(kind, 8)
 
 
-def pointer(state: Bits, index: Field) -> Bits:
+def pointer(state: Bits, index: StateField) -> Bits:
     """Load a host pointer from the state."""
     return field(state, index, POINTER)
 
@@ -68,7 +68,7 @@ def flag_if(body: Body, condition: Bits, context: Bits, flag: Flag) -> None:
 
 def warp_state(state: Bits, number: Bits) -> Bits:
     """Return the host pointer to the state of a warp, by its number (64 bits)."""
-    return pointer(state, Field.WARPS).at(number * WARP_STATE_BYTES)
+    return pointer(state, StateField.WARPS).at(number * WARP_STATE_BYTES)
 
 
 @internal(LONG, POINTER, POINTER, inline=True)
@@ -77,7 +77,7 @@ def own_stamp(body: Body, state: Bits, warp: Bits) -> Bits:
     number = warp.at(WARP_NUMBER).load(WORD, 4)
     meetings = warp_state(state, number.cast(64)).at(WarpField.MEETINGS).load(WORD, 4)
     time = (number << Stamp.WARP) | meetings
-    return time.cast(64) | field(state, Field.BARRIERS) | field(state, Field.BLOCK)
+    return time.cast(64) | field(state, StateField.BARRIERS) | field(state, StateField.BLOCK)
 
 
 def _is_wide(old: Bits) -> bool:
@@ -153,9 +153,9 @@ def stamps_of(body: Body, own: Bits, kind: ir.Type, count: int, shift: int = 31)
 @internal(ir.VoidType(), POINTER, LONG)
 def expand_line(body: Body, state: Bits, line: Bits) -> None:
     """Give each granule of a line its own record."""
-    place = state.at(8 * Field.EXPANDED)
+    place = state.at(8 * StateField.EXPANDED)
     place.store(place.load(LONG, 8) + 1, 8)
-    for lines, granules in ((Field.LINE_WRITES, Field.WRITES), (Field.LINE_READS, Field.READS)):
+    for lines, granules in ((StateField.LINE_WRITES, StateField.WRITES), (StateField.LINE_READS, StateField.READS)):
         place = pointer(state, lines).at(line << 3)
         record = place.load(LONG, 8)
         place.store(record | 1 << Stamp.EXPANDED, 8)
@@ -175,4 +175,4 @@ def needs_granules(old: Bits, own: Bits) -> Bits:
 
 def is_expanded(state: Bits, line: Bits) -> Bits:
     """Return whether the granules of a line have their own records."""
-    return (pointer(state, Field.LINE_WRITES).at(line << 3).load(LONG, 8) >> Stamp.EXPANDED).differs(0)
+    return (pointer(state, StateField.LINE_WRITES).at(line << 3).load(LONG, 8) >> Stamp.EXPANDED).differs(0)

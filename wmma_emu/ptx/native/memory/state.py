@@ -15,10 +15,10 @@ from wmma_emu.ptx.program.program import KernelProgram, PtxInstruction
 from wmma_emu.ptx.widths import bits_of_type
 
 STATE = Word.FIRST_OF_MEMORY
-"""The word of a context with the host pointer to the state, whose words of 64 bits are `Field`."""
+"""The word of a context with the host pointer to the state, whose words of 64 bits are `StateField`."""
 
 
-class Field(IntEnum):
+class StateField(IntEnum):
     """The index of each word of the state."""
 
     SHARED_WRITES = 0
@@ -63,7 +63,7 @@ class Field(IntEnum):
 
 
 SLOTS = 64
-STATE_BYTES = 8 * (Field.SLOTS + SLOTS)
+STATE_BYTES = 8 * (StateField.SLOTS + SLOTS)
 
 
 class Range(IntEnum):

@@ -6,7 +6,7 @@ from llvmlite import ir
 from wmma_emu.ptx.native.body import Bits, Body, internal
 from wmma_emu.ptx.native.context import Word
 from wmma_emu.ptx.native.memory.stamps import field, pointer, state_of, warp_state
-from wmma_emu.ptx.native.memory.state import BARRIERS_MASK, MEETINGS_MASK, Field, Stamp, WarpField
+from wmma_emu.ptx.native.memory.state import BARRIERS_MASK, MEETINGS_MASK, Stamp, StateField, WarpField
 from wmma_emu.ptx.native.rows import LONG, POINTER, WORD
 
 
@@ -14,13 +14,13 @@ from wmma_emu.ptx.native.rows import LONG, POINTER, WORD
 def pass_barrier(body: Body, context: Bits) -> None:
     """Note that all threads of the block have passed a barrier."""
     state = state_of(context)
-    place = state.at(8 * Field.BARRIERS)
+    place = state.at(8 * StateField.BARRIERS)
     following = place.load(LONG, 8) + (1 << Stamp.BARRIERS)
     place.store(following, 8)
     with body.when(following > BARRIERS_MASK, likely=False):  # stamps of shared memory begin again
         place.store(body.constant(LONG, 1 << Stamp.BARRIERS), 8)
-        size = field(state, Field.SHARED_RECORDS_BYTES)
-        for records in (Field.SHARED_WRITES, Field.SHARED_READS):
+        size = field(state, StateField.SHARED_RECORDS_BYTES)
+        for records in (StateField.SHARED_WRITES, StateField.SHARED_READS):
             body.fill(pointer(state, records), 0, size)
 
 
@@ -30,11 +30,11 @@ def begin_block(body: Body, context: Bits) -> None:
     pass_barrier(body, context)
     state = state_of(context)
     block = context.at(8 * Word.BLOCK_INDEX).load(LONG, 8) + 1
-    state.at(8 * Field.BLOCK).store(block << Stamp.BLOCK, 8)
+    state.at(8 * StateField.BLOCK).store(block << Stamp.BLOCK, 8)
     size = context.at(8 * Word.SHARED_BYTES).load(LONG, 8)
-    body.copy(pointer(state, Field.SHARED_SHADOW), pointer(state, Field.SHADOW_OF_BLOCK), size)
-    body.fill(pointer(state, Field.LOCAL_SHADOW), 0, field(state, Field.LOCAL_SHADOW_BYTES))
-    state.at(8 * Field.PENDING).store(body.constant(LONG, 0), 8)
+    body.copy(pointer(state, StateField.SHARED_SHADOW), pointer(state, StateField.SHADOW_OF_BLOCK), size)
+    body.fill(pointer(state, StateField.LOCAL_SHADOW), 0, field(state, StateField.LOCAL_SHADOW_BYTES))
+    state.at(8 * StateField.PENDING).store(body.constant(LONG, 0), 8)
     with body.repeat(context.at(8 * Word.WARPS).load(LONG, 8)) as number:
         body.fill(warp_state(state, number), 0, body.constant(LONG, WarpField.QUEUE))
 
