@@ -2,7 +2,7 @@
 """Kernels without branches on both machines: registers are given, and memory and registers are compared afterwards."""
 
 import ctypes
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 
 import numpy as np
@@ -48,9 +48,12 @@ def native_function(name, define, *types):
 
 @cache
 def prepared(body: str, before: str, count: int):
-    """The prepared kernel with a body, and parameters for ``count`` arrays."""
+    """The prepared kernel with a body, and parameters for ``count`` arrays; dynamic shared memory begins at 0."""
     parameters = ", ".join(f".param .u64 a{i}" for i in range(count))
-    return Module(f"{HEAD}{before}\n.visible .entry k({parameters}) {{\n{REGISTERS}\n{body}\nret;\n}}")["k"]
+    kernel = Module(f"{HEAD}{before}\n.visible .entry k({parameters}) {{\n{REGISTERS}\n{body}\nret;\n}}")["k"]
+    if not any(x.space == "shared" for x in kernel.program.symbols):
+        kernel.program = replace(kernel.program, shared_begin=0, shared_span=None)
+    return kernel
 
 
 class GivenRegisters:

@@ -48,10 +48,14 @@ def kernel(row, operands, registers_of_a, fence=FENCE, before_wait="", wait=WAIT
     return text + "".join(f"st.global.u32 [%d12+{512 * i}], %r{100 + i};\n" for i in range(count)) + "ret; }"
 
 
+SHARED = 1024
+"""The address at which shared memory begins on sm_90."""
+
+
 def moved(operand, at):
     fields = MatrixDescriptor.decode(operand.descriptor)
     return MatrixDescriptor(
-        fields.start + at, fields.leading, fields.stride, fields.swizzle, fields.base_offset
+        fields.start + SHARED + at, fields.leading, fields.stride, fields.swizzle, fields.base_offset
     ).encode()  # fmt: skip
 
 

@@ -119,7 +119,8 @@ class WorkerMemory:
         self._memory, self._context = memory, context
         state: dict[int, int] = {
             StateField.SHARED_WRITES: _at(self._shared_records[0]),
-            StateField.SHARED_READS: _at(self._shared_records[1]), StateField.SHARED_RECORDS_BYTES: 4 * records, StateField.SHARED_SHADOW: _at(self._shared_shadow),
+            StateField.SHARED_READS: _at(self._shared_records[1]),
+            StateField.SHARED_RECORDS_BYTES: 4 * records, StateField.SHARED_SHADOW: _at(self._shared_shadow),
             StateField.SHADOW_OF_BLOCK: _at(memory.shadow), StateField.LOCAL_SHADOW: _at(self._local_shadow),
             StateField.LOCAL_SHADOW_BYTES: threads * program.local_bytes,
             StateField.WRITES: _at(self.writes), StateField.READS: _at(self.reads),
