@@ -11,10 +11,11 @@ import pytest
 if TYPE_CHECKING:
     from pytest_wmma_emu.files import Files
     from pytest_wmma_emu.launches import Launches
+    from pytest_wmma_emu.profiles import Coverage, Profiles, TestProfile
     from wmma_emu.ptx.launch.emulated_gpu import EmulatedGpu
     from wmma_emu.ptx.launch.options import Launched
 
-_SILENCE, _FINDINGS = "wmma_emu_silence", "kernel_findings"
+_SILENCE, _FINDINGS, _LIMITS = "wmma_emu_silence", "kernel_findings", "kernel_limits"
 _OPTION = "--kernel-findings"
 _DEFAULT_CHIP = "h100"
 _MARKERS = {
@@ -22,6 +23,8 @@ _MARKERS = {
         "findings of one kind at one line (of the PTX, or 'file.cu:16') that are acceptable",
     f"{_FINDINGS}(*rules)":
         f"the actions for findings of kernels, as with {_OPTION}: 'warn:race', 'off:race of equal bytes'",
+    f"{_LIMITS}(*limits, line=None)":
+        "limits on the counters of the test's kernels, or of one line: 'bank_conflicts <= 0', line='gemm.cu:41'",
 }  # fmt: skip
 
 _FILES = {
@@ -38,6 +41,8 @@ class _Session:
     rules: tuple[str, ...] = ()
     launches: "Launches | None" = None
     files: "Files | None" = None
+    profiles: "Profiles | None" = None
+    coverage: "Coverage | None" = None
 
     def watch(self, launched: "Launched") -> None:
         """Record a launch for the report of its test, and for the files of the run."""
@@ -109,6 +114,22 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="run the kernels that the tests launch in Triton and other languages on an emulated chip, h100 if left "
         "out: --emulate or --emulate=a100; the options for findings apply",
     )  # fmt: skip
+    group.addoption(
+        "--kernel-limit", metavar="LIMIT", action="append", default=[],
+        help="a limit on the counters of every kernel that a test launches, as in 'bank_conflicts <= 0'; may be given "
+        "several times",
+    )  # fmt: skip
+    group.addoption("--kernel-profile", metavar="FILE", help="write the counters of all launches as JSON, HTML or CSV")
+    group.addoption(
+        "--kernel-profile-before", metavar="FILE",
+        help="a file of --kernel-profile in JSON: name the counters that became worse since, and fail if any did",
+    )  # fmt: skip
+    group.addoption("--kernel-profile-update", action="store_true", help="write the snapshot files of `kernel_profile`")
+    group.addoption(
+        "--kernel-cov", metavar="FILE",
+        help="write the source lines and branches of kernels that the tests reach: as Cobertura XML if the name ends "
+        "in .xml, else in the format of lcov",
+    )  # fmt: skip
     parser.addini(_FINDINGS, f"{rule}; one per line, before those of the command line", type="linelist", default=[])
 
 
@@ -135,11 +156,33 @@ def pytest_configure(config: pytest.Config) -> None:
 
         session.launches = Launches()
         begin(config, lambda: session.rules, session.watch)
+    if (
+        config.getoption("kernel_limit")
+        or config.getoption("kernel_profile")
+        or config.getoption("kernel_profile_before")
+    ):
+        _profiles(config)
+    if config.getoption("kernel_cov"):
+        from pytest_wmma_emu.profiles import Coverage
+
+        session.coverage = Coverage(config)
+        config.pluginmanager.register(session.coverage)
     if config.getoption("kernel_baseline_update") or any(config.getoption(f"kernel_{x}") for x in _FILES):
         from pytest_wmma_emu.files import Files
 
         session.files = Files(config)
         config.pluginmanager.register(session.files)
+
+
+def _profiles(config: pytest.Config) -> "Profiles":
+    """Return what profiles the tests of a run."""
+    session = config.stash[_SESSION]
+    if session.profiles is None:
+        from pytest_wmma_emu.profiles import Profiles
+
+        session.profiles = Profiles(config)
+        config.pluginmanager.register(session.profiles)
+    return session.profiles
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -159,7 +202,22 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
-    """Apply the silences of the test's markers to all its launches; separate the examples of Hypothesis."""
+    """Apply the silences of the test's markers to all its launches; separate the examples of Hypothesis; count."""
+    coverage = item.config.stash[_SESSION].coverage
+    if coverage is not None:
+        with coverage.of_test():
+            return (yield from _profiled(item))
+    return (yield from _profiled(item))
+
+
+def _profiled(item: pytest.Item) -> Generator[None, object, object]:
+    if any(item.iter_markers(_LIMITS)) or item.config.stash[_SESSION].profiles is not None:
+        with _profiles(item.config).of_test(item, _LIMITS):
+            return (yield from _called(item))
+    return (yield from _called(item))
+
+
+def _called(item: pytest.Item) -> Generator[None, object, object]:
     launches = item.config.stash[_SESSION].launches
     if launches is not None and getattr(getattr(item, "obj", None), "is_hypothesis_test", False) is True:
         from pytest_wmma_emu.examples import separated_examples
@@ -217,3 +275,17 @@ def emulated_gpu(request: pytest.FixtureRequest) -> "EmulatedGpu":
         baseline=None if session.files is None else session.files.baseline,
         folder=lambda: (request.config.rootpath / os.environ["PYTEST_CURRENT_TEST"].partition("::")[0]).parent,
     )
+
+
+@pytest.fixture
+def kernel_profile(request: pytest.FixtureRequest) -> "Generator[TestProfile, None, None]":
+    """The counters of the launches of the test so far: ``kernel_profile["gemm.cu:41"].bank_conflicts``.
+
+    ``kernel_profile.matches_snapshot("gemm.txt")`` compares them with a file in the test's folder.
+    """
+    from pytest_wmma_emu.profiles import TestProfile
+    from wmma_emu.ptx import profiling
+
+    found = TestProfile(request.path.parent, update=request.config.getoption("kernel_profile_update"))
+    with profiling(found):
+        yield found

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Hostile input to every public function: a clear error of the right class, never a wrong number, inputs untouched."""
 
-
 import ml_dtypes
 import numpy as np
 import pytest

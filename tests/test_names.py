@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 
 import wmma_emu
+from tests.optional_libraries import lacks_its_library
 
 ROOT = Path(wmma_emu.__file__).parent
 HERE = Path(__file__).parent
@@ -43,6 +44,8 @@ def _public_classes() -> dict[str, set[str]]:
     found: dict[str, set[str]] = defaultdict(set)
     for init, names in _exported().items():
         package = importlib.import_module(".".join(("wmma_emu", *Path(init).parent.parts)))
+        if lacks_its_library(package):
+            continue
         for name in names:
             value = getattr(package, name)
             if isinstance(value, type) and value.__module__.startswith("wmma_emu"):

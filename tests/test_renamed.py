@@ -162,8 +162,7 @@ def test_contract_is_the_old_option_of_contraction(tmp_path, capfd):
     assert run(["ptx", "explain", str(path), "--contract", "ptxas"]) == 0
     out, err = capfd.readouterr()
     assert err == (
-        "warning: --contract 'ptxas' is now --contraction rules; the old option will be removed in the next "
-        "version\n"
+        "warning: --contract 'ptxas' is now --contraction rules; the old option will be removed in the next version\n"
     )
     assert run(["ptx", "explain", str(path), "--contraction", "rules"]) == 0
     assert capfd.readouterr() == (out, "")

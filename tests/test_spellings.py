@@ -9,6 +9,7 @@ import pytest
 
 import wmma_emu as we
 from tests.kernels.test_findings import launch, racing
+from tests.optional_libraries import lacks_its_library
 from wmma_emu.cli.command_table import COMMANDS
 from wmma_emu.cli.options import parser_of
 from wmma_emu.cli.spelling import command_of, options_of, respelled
@@ -48,7 +49,8 @@ def test_a_word_that_matches_no_name_is_unchanged():
 
 
 def _packages():
-    return [we, *(x for name in we.__all__ if isinstance(x := getattr(we, name), ModuleType))]
+    modules = [x for name in we.__all__ if isinstance(x := getattr(we, name), ModuleType)]
+    return [we, *(x for x in modules if not lacks_its_library(x))]
 
 
 def _named():
@@ -102,7 +104,7 @@ def test_every_keyword_can_be_spelled_either_way():
     british = {name for _, name in _parameters() if american(name) != name}
     assert british == set(), "decorate the function with wmma_emu.spellings.in_either_spelling, and list it here"
     either = {x.__qualname__ for x, name in _parameters() if name in both}
-    assert either == {"Finding.to_text", "Report.to_text", "Silenced.to_text"}
+    assert either == {"Finding.to_text", "Profile.to_text", "Report.to_text", "Silenced.to_text"}
 
 
 def test_text_of_a_report_has_colour_under_either_name():

@@ -185,7 +185,7 @@ def test_sparse_instructions_wgmma_and_splits_take_tensors():
 
 
 def test_comparisons_reports_and_explanations_take_tensors():
-    a, b = random_bits(np.float16, (2, 40)) , random_bits(np.float16, (40, 2), 1)
+    a, b = random_bits(np.float16, (2, 40)), random_bits(np.float16, (40, 2), 1)
     a, b = (np.where(np.isfinite(x), x, np.float16(1)) for x in (a, b))
     x, y = tensor_of(a, "float16"), tensor_of(b, "float16")
     compared = we.compare_archs(x, y, archs=["v100", "a100", "h100"])

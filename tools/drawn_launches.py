@@ -145,8 +145,12 @@ def _object(
 
 
 def _argument(
-    type_name: str, parameter: Parameter, arrays: dict[str, Array], rng: np.random.Generator,
-    equal: int | None, top: int,
+    type_name: str,
+    parameter: Parameter,
+    arrays: dict[str, Array],
+    rng: np.random.Generator,
+    equal: int | None,
+    top: int,
 ) -> dict[str, Any] | None:
     kind = kind_of(type_name)
     if type_name.endswith("*") or parameter.is_pointer:

@@ -127,7 +127,7 @@ def step_of(opcode: str) -> str:
         return f"`{_file(is_bar_warp.__module__)}`"
     if mnemonic == "cvt":
         return "`steps/conversions.py`"
-    if opcode in FLOAT_ENTRIES:    # some are built by functions of the f16 module
+    if opcode in FLOAT_ENTRIES:  # some are built by functions of the f16 module
         return "`steps/floats.py`"
     entry = VALUE_ENTRIES.get(opcode) or ALL_VIDEO_ENTRIES.get(opcode)
     made = entry.make if entry else CONTROL.get(mnemonic) or MACHINE_STEPS[mnemonic]

@@ -139,59 +139,122 @@ def _chip(
 
 
 _chip(
-    70, "Volta", "volta, gv100", "v100, titan v, quadro gv100",
-    named=_NAMED, ptx=ChipFact((6, 0), _MANUAL), shared_kib=ChipFact(96, _GUIDE_12),
+    70,
+    "Volta",
+    "volta, gv100",
+    "v100, titan v, quadro gv100",
+    named=_NAMED,
+    ptx=ChipFact((6, 0), _MANUAL),
+    shared_kib=ChipFact(96, _GUIDE_12),
     wmma=ChipFact("volta", _SASS_AND_PAPERS),
 )
 # Integer WMMA began on sm_72; its f16 fragments differ from those of sm_75. ptxas emits the machine code of sm_70 for
 # its f16 products, so their arithmetic is inferred.
 _chip(
-    72, "Volta, Xavier", "xavier", "jetson agx xavier, jetson xavier nx",
-    named=_NAMED, ptx=ChipFact((6, 1), _MANUAL), shared_kib=ChipFact(96, Evidence("inferred", "as sm_70")),
+    72,
+    "Volta, Xavier",
+    "xavier",
+    "jetson agx xavier, jetson xavier nx",
+    named=_NAMED,
+    ptx=ChipFact((6, 1), _MANUAL),
+    shared_kib=ChipFact(96, Evidence("inferred", "as sm_70")),
     wmma=ChipFact("volta", _SASS_AND_PAPERS),
 )
 _chip(
-    75, "Turing", "turing, tu10x",
+    75,
+    "Turing",
+    "turing, tu10x",
     "t4, titan rtx, rtx 20xx, quadro rtx 4000, quadro rtx 5000, quadro rtx 6000, quadro rtx 8000",
-    named=_NAMED, ptx=ChipFact((6, 3), _ASSEMBLED), shared_kib=ChipFact(64, _GUIDE_13), wmma=ChipFact("turing", _SASS),
+    named=_NAMED,
+    ptx=ChipFact((6, 3), _ASSEMBLED),
+    shared_kib=ChipFact(64, _GUIDE_13),
+    wmma=ChipFact("turing", _SASS),
 )
 _chip(
-    80, "Ampere", "ampere, ga100", "a100, a30, a800",
-    named=_NAMED, ptx=ChipFact((7, 0), _ASSEMBLED), shared_kib=ChipFact(163, _GUIDE_13), wmma=ChipFact("ampere", _SASS),
+    80,
+    "Ampere",
+    "ampere, ga100",
+    "a100, a30, a800",
+    named=_NAMED,
+    ptx=ChipFact((7, 0), _ASSEMBLED),
+    shared_kib=ChipFact(163, _GUIDE_13),
+    wmma=ChipFact("ampere", _SASS),
 )
 _chip(
-    86, "Ampere, GA10x", "ga10x, ampere ga10x",
+    86,
+    "Ampere, GA10x",
+    "ga10x, ampere ga10x",
     "a2, a10, a10g, a16, a40, rtx 30xx, rtx a2000, rtx a4000, rtx a5000, rtx a6000",
-    named=_NAMED, ptx=ChipFact((7, 1), _ASSEMBLED), shared_kib=ChipFact(99, _GUIDE_13), wmma=ChipFact("ampere", _SASS),
+    named=_NAMED,
+    ptx=ChipFact((7, 1), _ASSEMBLED),
+    shared_kib=ChipFact(99, _GUIDE_13),
+    wmma=ChipFact("ampere", _SASS),
 )
 _chip(
-    89, "Ada Lovelace", "ada, lovelace, ada lovelace, ad10x",
+    89,
+    "Ada Lovelace",
+    "ada, lovelace, ada lovelace, ad10x",
     "l4, l40, l40s, rtx 40xx, rtx 1000 ada, rtx 2000 ada, rtx 4000 ada, rtx 5000 ada, rtx 6000 ada",
-    named=_NAMED, ptx=ChipFact((7, 8), _ASSEMBLED), shared_kib=ChipFact(99, _GUIDE_13), wmma=ChipFact("ampere", _SASS),
+    named=_NAMED,
+    ptx=ChipFact((7, 8), _ASSEMBLED),
+    shared_kib=ChipFact(99, _GUIDE_13),
+    wmma=ChipFact("ampere", _SASS),
 )
 _chip(
-    90, "Hopper", "hopper", "h100, h200, gh200, h800, h20", suffixes="a",
-    named=_NAMED, ptx=ChipFact((8, 0), _ASSEMBLED), shared_kib=ChipFact(227, _GUIDE_13),
+    90,
+    "Hopper",
+    "hopper",
+    "h100, h200, gh200, h800, h20",
+    suffixes="a",
+    named=_NAMED,
+    ptx=ChipFact((8, 0), _ASSEMBLED),
+    shared_kib=ChipFact(227, _GUIDE_13),
     wmma=ChipFact("ampere", _FRAGMENTS_RUN),
 )
 _chip(
-    100, "Blackwell", "blackwell, gb100", "b200, gb200", suffixes="af", tensor_memory=True,
-    named=_NAMED, ptx=ChipFact((8, 6), _ASSEMBLED), shared_kib=ChipFact(227, _GUIDE_13),
+    100,
+    "Blackwell",
+    "blackwell, gb100",
+    "b200, gb200",
+    suffixes="af",
+    tensor_memory=True,
+    named=_NAMED,
+    ptx=ChipFact((8, 6), _ASSEMBLED),
+    shared_kib=ChipFact(227, _GUIDE_13),
     wmma=ChipFact("ampere", _COUNTED),
 )
 _chip(
-    103, "Blackwell Ultra", "blackwell ultra, gb110", "b300, gb300", suffixes="af", inherits="sm_100",
-    named=_NAMED, ptx=ChipFact((8, 8), _ASSEMBLED), shared_kib=ChipFact(227, _GUIDE_13),
+    103,
+    "Blackwell Ultra",
+    "blackwell ultra, gb110",
+    "b300, gb300",
+    suffixes="af",
+    inherits="sm_100",
+    named=_NAMED,
+    ptx=ChipFact((8, 8), _ASSEMBLED),
+    shared_kib=ChipFact(227, _GUIDE_13),
 )
 _chip(
-    120, "Blackwell, GB20x", "gb20x, blackwell gb20x",
-    "rtx 50xx, rtx pro 2000, rtx pro 4000, rtx pro 4500, rtx pro 5000, rtx pro 6000", suffixes="af",
-    named=_NAMED, ptx=ChipFact((8, 7), _ASSEMBLED), shared_kib=ChipFact(99, _GUIDE_13),
+    120,
+    "Blackwell, GB20x",
+    "gb20x, blackwell gb20x",
+    "rtx 50xx, rtx pro 2000, rtx pro 4000, rtx pro 4500, rtx pro 5000, rtx pro 6000",
+    suffixes="af",
+    named=_NAMED,
+    ptx=ChipFact((8, 7), _ASSEMBLED),
+    shared_kib=ChipFact(99, _GUIDE_13),
     wmma=ChipFact("ampere", _COUNTED),
 )
 _chip(
-    121, "Blackwell, GB10", "gb10, blackwell gb10", "dgx spark", suffixes="af", inherits="sm_120",
-    named=_NAMED, ptx=ChipFact((8, 8), _ASSEMBLED), shared_kib=ChipFact(99, _GUIDE_13),
+    121,
+    "Blackwell, GB10",
+    "gb10, blackwell gb10",
+    "dgx spark",
+    suffixes="af",
+    inherits="sm_120",
+    named=_NAMED,
+    ptx=ChipFact((8, 8), _ASSEMBLED),
+    shared_kib=ChipFact(99, _GUIDE_13),
 )
 
 

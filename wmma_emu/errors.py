@@ -28,6 +28,7 @@ __all__ = [
     "MissingModuleError",
     "OptionError",
     "OutOfBoundsError",
+    "ProfileLimitError",
     "PtxSyntaxError",
     "ScheduleDependenceError",
     "ShapeError",
@@ -198,6 +199,10 @@ class ScheduleDependenceError(WmmaEmuError, AssertionError):
 
 class AsynchronyDependenceError(ScheduleDependenceError):
     """A kernel's results depend on the time at which its asynchronous operations move their data."""
+
+
+class ProfileLimitError(WmmaEmuError, AssertionError):
+    """Counters of a kernel that exceed a limit of a test, or that became worse than in a saved profile."""
 
 
 class UnmodelledArithmeticError(WmmaEmuError, ValueError):

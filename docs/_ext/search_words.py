@@ -48,7 +48,10 @@ WORDS = {
     "numba jit engine speed": ("explanation/performance", "how-to/install"),
     "colab kaggle jupyter jupyterlite binder notebook hosted": ("lessons/index", "how-to/teach-with-notebooks"),
     "torch pytorch jax tensorflow array tensor": ("start/numerics", "start/models", "reference/api/top"),
-    "torch pytorch tensor autograd dispatch model layer linear training fp8": ("how-to/use-with-pytorch",),
+    "torch pytorch tensor autograd dispatch model layer linear training fp8": (
+        "how-to/run-a-model-on-a-chip", "how-to/use-with-pytorch",
+    ),
+    "gpus disagree differ logits chips batch invariance model compare": ("how-to/why-do-my-gpus-disagree",),
     "jax xla jit pure_callback vmap grad": ("how-to/use-with-jax",),
     "cute cutlass atom tiledmma layout shape stride": ("how-to/find-what-a-lane-holds", "reference/api/layouts"),
     "sass hmma machine code": ("reference/instructions/index", "how-to/find-what-a-lane-holds"),

@@ -37,7 +37,8 @@ def test_the_words_copied_for_completion_equal_the_keys_of_the_tables():
 
 def test_commands_and_their_options_are_offered():
     assert offered("") == [*COMMANDS, "--help", "--version"] and offered("li") == ["list"]
-    assert offered("ptx", "") == ["explain", "run", "tensor-map"] and "--grid" in offered("ptx", "run", "k.ptx", "--g")
+    assert offered("ptx", "") == ["explain", "run", "profile", "tensor-map"]
+    assert "--grid" in offered("ptx", "run", "k.ptx", "--g") and "--by" in offered("ptx", "profile", "k.ptx", "--b")
     for command in set(COMMANDS) - {"ptx", "help"}:
         assert {"--help", "--verbose"} <= set(offered(command, "--"))
     assert offered("explorer", "--o") == offered("explore", "--o") == ["--output"]

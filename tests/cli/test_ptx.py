@@ -125,8 +125,9 @@ def test_findings_are_printed_and_the_status_is_one(run, texts):
 
 
 @pytest.mark.parametrize(("argv", "line"), [
-    (["ptx"], "ptx needs an action; its actions are explain, run, tensor-map (wmma-emu ptx --help describes them)"),
-    (["ptx", "rnu"], "ptx has no action 'rnu'; its actions are explain, run, tensor-map; did you mean run?"),
+    (["ptx"], "ptx needs an action; its actions are explain, run, profile, tensor-map (wmma-emu ptx --help describes "
+     "them)"),
+    (["ptx", "rnu"], "ptx has no action 'rnu'; its actions are explain, run, profile, tensor-map; did you mean run?"),
     (["ptx", "explain"], "ptx explain needs FILE: PTX, or CUDA C++ (.cu) that NVRTC compiles"),
     (["ptx", "run", "x", "--grid", "1"], "ptx run needs --block: threads of a block"),
     (["ptx", "explain", "none.ptx"], "none.ptx: No such file or directory"),

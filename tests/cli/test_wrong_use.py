@@ -154,8 +154,8 @@ WRONG = [
      "nearest even, as in f16, bf16"),
     (["ptx", "run", "none.cu"], "none.cu: No such file or directory"),
     (["ptx", "run", "kernel.ptx"], "ptx run needs --grid: blocks of the grid; --block: threads of a block"),
-    (["ptx", "kernel.pxt"], "ptx has no action 'kernel.pxt'; its actions are explain, run, tensor-map, and the name of "
-     "a file ends in .ptx or .cu"),
+    (["ptx", "kernel.pxt"], "ptx has no action 'kernel.pxt'; its actions are explain, run, profile, tensor-map, and "
+     "the name of a file ends in .ptx or .cu"),
     ([*RUN, "--arg", "none.npy"], "--arg 'none.npy': there is no such file; --arg none.npy=zeros:f32:1024 passes "
      "1024 zeros, and writes them to the file after the launch"),
     ([*RUN, "--checks", "race"], "--checks 'race' is not a check; did you mean 'races'? The checks are memory, "

@@ -60,7 +60,5 @@ def test_one_element_of_a_product_is_explained_however_many_there_are():
 
 def test_a_sum_of_too_many_products_to_explain_is_rejected_immediately():
     long = np.broadcast_to(np.ones((), np.float16), (16, 1 << 31))
-    with pytest.raises(
-        FragmentMismatchError, match=r"A has 2147483648 columns.* at most 1048576 k; explain a part"
-    ):
+    with pytest.raises(FragmentMismatchError, match=r"A has 2147483648 columns.* at most 1048576 k; explain a part"):
         we.explain(F16, long, long.T, row=0, col=0)

@@ -358,3 +358,17 @@ def test_chips_are_compared_with_a_sparse_instruction_too():
             expected = we.gemm(A, B, instr="mma.sp.m16n8k32.f32.f16.f16.f32", arch=arch)
         assert np.array_equal(found.results[arch], expected)
     assert found.differing["sm_90"] > 0
+
+
+def test_a_bound_instruction_multiplies_with_its_model_and_its_chip():
+    from dataclasses import replace
+
+    A, B = (np.random.default_rng(i).standard_normal(x).astype(np.float16) for i, x in enumerate(((5, 40), (40, 3))))
+    ins = we.instruction("m16n8k16.f32.f16.f16.f32", arch="sm_80")
+    np.testing.assert_array_equal(we.gemm(A, B, instr=ins), we.gemm(A, B, arch="sm_80"))
+    short = ins.with_model(replace(ins.model, fraction_bits=12))
+    assert (we.gemm(A, B, instr=short) != we.gemm(A, B, instr=ins)).any()
+    with pytest.raises(we.errors.OptionError, match=r"arch='sm_89' was given, but .* is already bound to 'sm_80'"):
+        we.gemm(A, B, instr=ins, arch="l40s")
+    with pytest.raises(we.errors.OptionError, match="contradicts like='cublas-sm90-f16'"):
+        we.gemm(A, B, instr=ins, like="cublas-sm90-f16")

@@ -63,9 +63,7 @@ def test_a_kernel_is_assembled_for_its_chip_with_the_features_of_that_chip_alone
 
 def test_a_kernel_has_the_instruction_once_with_the_registers_of_a_lane():
     text = module(lookup(F16), "sm_80")
-    assert (
-        f"  {F16} {{%d0, %d1, %d2, %d3}}, {{%a0, %a1, %a2, %a3}}, {{%b0, %b1}}, {{%c0, %c1, %c2, %c3}};\n" in text
-    )
+    assert f"  {F16} {{%d0, %d1, %d2, %d3}}, {{%a0, %a1, %a2, %a3}}, {{%b0, %b1}}, {{%c0, %c1, %c2, %c3}};\n" in text
     assert instruction_in(text) == f"{F16} {{}}, {{}}, {{}}, {{}};"
 
 

@@ -183,6 +183,9 @@ def test_the_formulas_of_an_instruction_are_at_its_operand():
 @pytest.mark.parametrize("name", ["", "2nd", "a b", "a-b", "größe", None, 3], ids=repr)
 @pytest.mark.parametrize("language", ["c", "python"])
 def test_a_name_that_cannot_begin_a_functions_is_refused(name, language):
-    with pytest.raises(WmmaEmuError, match=r"_row is not a legal function name; a name has letters, digits and "
-                                           r"undersc"):
+    with pytest.raises(
+        WmmaEmuError,
+        match=r"_row is not a legal function name; a name has letters, digits and "
+        r"undersc",
+    ):
         getattr(fragment_layout("accumulator", 16, 16, 16, "f32", None, "sm_90").formulas, language)(name)

@@ -151,8 +151,11 @@ def test_lookups_that_name_nothing_say_what_exists():
     row = INSTRUCTIONS["mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"]
     with pytest.raises(UnsupportedInstructionError, match="operands are a, b, c, d"):
         layout_for(row, "e", "sm_90")
-    with pytest.raises(UnsupportedInstructionError, match=r"operand \['a'\] does not exist; the operands are a, b, "
-                                                          r"c, d"):
+    with pytest.raises(
+        UnsupportedInstructionError,
+        match=r"operand \['a'\] does not exist; the operands are a, b, "
+        r"c, d",
+    ):
         layout_for(row, ["a"], "sm_90")
     with pytest.raises(
         UnsupportedInstructionError, match=r"sm_75 \(Turing\) has no .*; the first chip that supports it is sm_80"

@@ -327,8 +327,9 @@ def test_uninitialised_bytes_of_scales_warn():
     product = TensorProduct(bound("mxf8f6f4", 128, 8))
     ins = product.ins
     said = ins.descriptor(scale_id_a=1)
-    with pytest.warns(UnspecifiedBehaviourWarning, match="not all of their 8 bits are initialised, the first at lane "
-                                                         "0, column 300"):
+    with pytest.warns(
+        UnspecifiedBehaviourWarning, match="not all of their 8 bits are initialised, the first at lane 0, column 300"
+    ):
         ins.execute(product.tmem, 0, product.shared_a, product.shared_b, descriptor=said, **product.options)
     ins.store(product.tmem, "scale_a", SCALE_A_AT, product.scale_a, scale_id=1)
     ins.execute(product.tmem, 0, product.shared_a, product.shared_b, descriptor=said, enable_input_d=False,

@@ -245,8 +245,9 @@ def test_bits_of_words_are_written_and_read_apart():
     assert tmem.words[3, 7] == 0xCDEF00 and tmem.written.sum() == 1
     tmem.write_masked(3, 7, np.uint32(0x5500), second)
     assert tmem.read_masked(3, 7, second | third) == 0xCD5500
-    with pytest.warns(UnspecifiedBehaviourWarning, match="not all of their 8 bits are initialised, the first at lane "
-                                                         "3, column 7"):
+    with pytest.warns(
+        UnspecifiedBehaviourWarning, match="not all of their 8 bits are initialised, the first at lane 3, column 7"
+    ):
         assert tmem.read_masked(3, 7, np.uint32(0xFF)) == 0
     with pytest.warns(UnspecifiedBehaviourWarning, match="not all of their 32 bits are initialised"):
         tmem.read(3, 7)

@@ -304,8 +304,11 @@ WORDS = np.full(32, 0x7F7F_7F7F, np.uint32)
         ({}, "needs scale_a= and scale_b="),
         ({"scale_a": WORDS, "scale_b": WORDS, "byte_id_a": 1}, r"byte-id-a of .* is 1; it must be 0 or 2"),
         ({"scale_a": WORDS, "scale_b": WORDS, "thread_id_a": 2}, r"thread-id-a of .* is 2; it must be 0 or 1"),
-        ({"scale_a": WORDS, "scale_b": WORDS, "thread_id_b": "0"}, r"thread-id-b of .* is '0'; it must be 0, 1, 2 or "
-                                                                   r"3"),
+        (
+            {"scale_a": WORDS, "scale_b": WORDS, "thread_id_b": "0"},
+            r"thread-id-b of .* is '0'; it must be 0, 1, 2 or "
+            r"3",
+        ),
         ({"scale_a": WORDS.view(np.int32), "scale_b": WORDS}, r"scale_a are int32 .*\.view\(np\.uint32\)"),
         ({"scale_a": WORDS[:31], "scale_b": WORDS}, "lanes come last, one register each"),
         ({"scale_a": SA, "scale_b": WORDS}, r"the matrix of scales: ins\.scale_a\.pack\(scales\) gives its registers"),

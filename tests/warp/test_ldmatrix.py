@@ -82,8 +82,9 @@ def test_on_sm_75_every_lane_needs_a_valid_address():
     addresses[31] = 128
     ldmatrix(np.zeros(128, np.uint8), addresses, X1, arch="sm_80")
     with pytest.raises(
-        OutOfBoundsError, match=r"lane 31 gives the address 128 \(which is not read, but on sm_75 the addresses of "
-                                r"all lanes"
+        OutOfBoundsError,
+        match=r"lane 31 gives the address 128 \(which is not read, but on sm_75 the addresses of "
+        r"all lanes",
     ):
         ldmatrix(np.zeros(128, np.uint8), addresses, X1, arch="sm_75")
 
@@ -174,8 +175,12 @@ def test_memory_with_gaps_is_refused():
 @pytest.mark.parametrize(
     ("name", "arch", "message"),
     [
-        (X4, "sm_70", r"sm_70 \(Volta\) has no .*; the first chip that supports it is sm_75. sm_70 has no form of "
-                      r"ldmatrix"),
+        (
+            X4,
+            "sm_70",
+            r"sm_70 \(Volta\) has no .*; the first chip that supports it is sm_75. sm_70 has no form of "
+            r"ldmatrix",
+        ),
         (
             "ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8",
             "sm_90",

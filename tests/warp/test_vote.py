@@ -123,8 +123,9 @@ def test_a_reduction_takes_words(name, value, text):
 
 
 def test_a_reduction_that_does_not_exist_is_refused():
-    with pytest.raises(UnsupportedInstructionError, match="there is no reduction 'mul'; the reductions are add, min, "
-                                                          "max, and"):
+    with pytest.raises(
+        UnsupportedInstructionError, match="there is no reduction 'mul'; the reductions are add, min, max, and"
+    ):
         reduce_sync("mul", ALL, LANE.astype(np.int32))
 
 

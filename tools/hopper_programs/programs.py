@@ -78,9 +78,7 @@ def _tests_of(name: str, tests: tuple[str, ...]) -> tuple[Program, ...]:
     left_out = [f"test_{name}<{x}>(gmem_layout, smem_layout)" for x in ("half_t", " float", "double")]
     left_out += [f"  test_{name}{x}<{kind}" for x in calls[1:] for kind in types["tile" in x]]
     edits = tuple(Edit(x, f"// {x}") for x in left_out)
-    return tuple(
-        _unit_test(name, edits)._replace(name=f"test_{name}_{i}", test=test) for i, test in enumerate(tests)
-    )
+    return tuple(_unit_test(name, edits)._replace(name=f"test_{name}_{i}", test=test) for i, test in enumerate(tests))
 
 
 _LOADS = (

@@ -12,9 +12,7 @@ _LOCKSTEP = (
     "other lanes write, with no `__syncwarp` between."
 )
 _DELETED = "The compiler deletes the stores at -O3: the PTX contains no store."
-_EQUAL = (
-    "Neighbouring threads copy overlapping bytes of `in` to the same addresses in `out`: equal bytes, a note."
-)
+_EQUAL = "Neighbouring threads copy overlapping bytes of `in` to the same addresses in `out`: equal bytes, a note."
 _HISTOGRAM = (
     "The label, race free, is correct. A quarter of the shared histogram is zeroed, and all of it is summed up and "
     "stored."

@@ -201,8 +201,7 @@ def sglang_causal_conv1d() -> float:
 
 
 @case(
-    f"{_OPS}/attention/linear/lightning_attn.py: _fwd_diag_kernel _fwd_kv_parallel _fwd_kv_reduce "
-    "_fwd_none_diag_kernel"
+    f"{_OPS}/attention/linear/lightning_attn.py: _fwd_diag_kernel _fwd_kv_parallel _fwd_kv_reduce _fwd_none_diag_kernel"
 )
 def sglang_lightning_attention() -> float:
     import torch

@@ -193,8 +193,10 @@ def tutorial_09_persistent_matmul_with_descriptors() -> float:
     )
 
 
-@fork_case(f"{_FOLDER}/09-persistent-matmul.py: matmul_kernel_tma matmul_kernel_tma_persistent "
-           "matmul_kernel_descriptor_persistent")
+@fork_case(
+    f"{_FOLDER}/09-persistent-matmul.py: matmul_kernel_tma matmul_kernel_tma_persistent "
+    "matmul_kernel_descriptor_persistent"
+)
 def tutorial_09_persistent_matmul_with_tensor_maps() -> float:
     a, b = drawn(192, 192).half() / 4, drawn(160, 192).half() / 4
     module = persistent_matmul()

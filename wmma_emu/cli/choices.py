@@ -12,6 +12,7 @@ SCHEDULE_FORMATS = ("text", "json", "svg", "html")
 EXPLAIN_FORMATS = ("text", "json", "html", "svg")
 REPORT_FORMATS = ("text", "json", "markdown")
 PTX_FORMATS = ("text", "json")
+PROFILE_FORMATS = ("text", "json", "csv", "html")
 """The formats that commands write; the first is the default."""
 
 FINDINGS = (

@@ -8,18 +8,19 @@ from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
-from wmma_emu.cli.choices import PTX_FORMATS
+from wmma_emu.cli.choices import PROFILE_FORMATS, PTX_FORMATS
 from wmma_emu.cli.corner import digest_of, sizes_of, storable
 from wmma_emu.cli.files import check_output, write_text
 from wmma_emu.cli.matrices import write_matrix
 from wmma_emu.cli.output import STANDARD_OUTPUT, format_of, writing
+from wmma_emu.cli.profiles import show_profile
 from wmma_emu.cli.ptx_arguments import read_given, read_sizes
 from wmma_emu.cli.ptx_files import check_files, on_standard_output, write_files, written_baseline
 from wmma_emu.cli.tensor_map import show_tensor_map
 from wmma_emu.cli.terminal import Styled, Terminal, say_on_stderr
 from wmma_emu.cli.usage import UsageError, check_choice, check_number, quoted
 from wmma_emu.errors import OptionError
-from wmma_emu.ptx import Baseline, Kernel, LaunchOptions, Module, ModuleExplanation, Silence
+from wmma_emu.ptx import Baseline, Kernel, Launch, LaunchOptions, Module, ModuleExplanation, Profile, Silence
 from wmma_emu.ptx.launch.calls import contraction_of
 from wmma_emu.ptx.launch.open_roundings import CONTRACTIONS
 from wmma_emu.ptx.launch.targets import arch_for
@@ -33,6 +34,8 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
     """Explain PTX source, show a tensor map, or run a kernel; return 1 if a finding is an error."""
     if arguments.action == "tensor-map":
         return show_tensor_map(arguments, terminal)
+    if arguments.action == "profile":
+        return _profile(arguments, terminal)
     if arguments.action == "explain":
         output = format_of(arguments.format, arguments.output, PTX_FORMATS)
         with writing(arguments, PTX_FORMATS, "kernel.json", terminal) as out:
@@ -112,9 +115,34 @@ def _show(explanation: ModuleExplanation, terminal: Terminal) -> None:
         terminal.fields(kernel.fields(), indent=0)
 
 
-def _launch(arguments: Namespace, terminal: Terminal) -> int:
-    options: dict[str, Any] = {"schedules": check_number("--schedules", arguments.schedules, first=1)}
-    options["asynchrony"], options["machine"] = arguments.asynchrony, arguments.machine
+def _profile(arguments: Namespace, terminal: Terminal) -> int:
+    check_choice("--by", arguments.by, ("line", "ptx"))
+    written = format_of(arguments.format, arguments.output, PROFILE_FORMATS)
+    before = None if arguments.compare is None else Profile.read(arguments.compare)
+    with writing(arguments, PROFILE_FORMATS, "profile.html", terminal) as out:
+        options = _options_of_launch(arguments)
+        launch = _launch_of(arguments)
+        given = read_given(arguments.arg, LaunchOptions().but(options).max_bytes)
+        found = launch(*(x.value for x in given), **options, profile=True).profile or Profile()
+        if before is not None and written == "text":
+            changes = found.compare(before)
+            out.written(str(changes))
+            return 1 if changes.worse else 0
+        show_profile(found, written, arguments.by, out)
+    return 0
+
+
+def _launch_of(arguments: Namespace) -> Launch:
+    """Return the kernel with its grid and block."""
+    grid, block = read_sizes("--grid", arguments.grid), read_sizes("--block", arguments.block)
+    shared = check_number("--shared-bytes", arguments.shared_bytes)
+    module = _module(arguments, arguments.engine)
+    return _kernel(module, arguments.kernel)[grid, block, shared]
+
+
+def _options_of_launch(arguments: Namespace) -> dict[str, Any]:
+    """Read the options that all launches have."""
+    options: dict[str, Any] = {}
     if arguments.schedule is not None:
         options["schedule"] = check_number("--schedule", arguments.schedule)
     for name in ("max_steps", "max_bytes"):
@@ -126,16 +154,18 @@ def _launch(arguments: Namespace, terminal: Terminal) -> int:
         options["cooperative"] = True
     if arguments.checks is not None:
         options["checks"] = _checks(arguments.checks)
+    return options
+
+
+def _launch(arguments: Namespace, terminal: Terminal) -> int:
+    options: dict[str, Any] = {"schedules": check_number("--schedules", arguments.schedules, first=1)}
+    options |= {"asynchrony": arguments.asynchrony, "machine": arguments.machine, **_options_of_launch(arguments)}
     options["silence"] = [_silence(x) for x in arguments.silence]
     if arguments.baseline is not None:
         options["baseline"] = Baseline.read(arguments.baseline)
     check_files(arguments)
     chosen = LaunchOptions().but(options)
-    grid, block = read_sizes("--grid", arguments.grid), read_sizes("--block", arguments.block)
-    shared = check_number("--shared-bytes", arguments.shared_bytes)
-    module = _module(arguments, arguments.engine)
-    kernel = _kernel(module, arguments.kernel)
-    launch = kernel[grid, block, shared]
+    launch = _launch_of(arguments)
     given = read_given(arguments.arg, chosen.max_bytes)
     report = launch(*(x.value for x in given), **options)
     baseline = written_baseline(arguments, chosen, report)

@@ -6,7 +6,7 @@ import errno
 import os
 from collections.abc import Callable, Sequence
 
-from wmma_emu.cli.choices import CHIP, PTX_FORMATS, add_engine, add_format, add_output, option
+from wmma_emu.cli.choices import CHIP, PROFILE_FORMATS, PTX_FORMATS, add_engine, add_format, add_output, option
 from wmma_emu.cli.usage import UsageError, did_you_mean
 
 _ARGUMENT = (
@@ -41,7 +41,8 @@ def _add_explain(parser: argparse.ArgumentParser) -> None:
     add_output(parser)
 
 
-def _add_run(parser: argparse.ArgumentParser) -> None:
+def _add_launch(parser: argparse.ArgumentParser) -> None:
+    """Add the options of a launch: the kernel, its sizes, its arguments, its limits."""
     _add_file(parser, "a chip that the PTX targets")
     option(parser, "--kernel", metavar="K", help="name of the kernel; required if there are several")
     option(parser, "--grid", metavar="X[,Y[,Z]]", required=True, help="blocks of the grid; as in 8 or 4,4")
@@ -50,13 +51,6 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
         help="dynamic shared memory of a block; 0 if left out")  # fmt: skip
     option(parser, "--arg", completes="kernel argument", metavar="A", action="append", default=[], help=_ARGUMENT)
     option(parser, "--schedule", metavar="SEED", help="run the warps in an order drawn from a seed")
-    option(parser, "--schedules", metavar="N", default="1", help="run in N orders, and compare the results")
-    option(parser, "--asynchrony", completes=_ASYNCHRONIES, metavar="A", default="eager",
-        help="when asynchronous copies and wgmma move their data: eager (default), at once; late, as late as the "
-        "kernel allows; both, and compare the results")  # fmt: skip
-    option(parser, "--machine", completes=_MACHINES, metavar="M", default="auto",
-        help="the machine that runs the kernel: native, an error if it cannot; numpy; or auto (default), the native "
-        "one if it can, and the NumPy machine again if anything may be wrong")  # fmt: skip
     option(parser, "--max-steps", metavar="N",
         help="instructions executed before the launch is stopped; 1e8 if left out")  # fmt: skip
     option(parser, "--max-seconds", metavar="S", help="seconds before a run of the launch is stopped; 300 if left out")
@@ -68,6 +62,28 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     option(parser, "--checks", completes=_CHECKS, metavar="C[,C...]",
         help="the checks to run, of memory, undefined, races and synchronisation; all if left out; none disables all"
     )  # fmt: skip
+
+
+def _add_profile(parser: argparse.ArgumentParser) -> None:
+    _add_launch(parser)
+    option(parser, "--by", completes=("line", "ptx"), metavar="B", default="line",
+        help="line (default) or ptx: whether the table has the lines of the source or of the PTX")  # fmt: skip
+    option(parser, "--compare", completes="file", metavar="FILE",
+        help="a profile written as JSON; show what became worse since, and exit with status 1 if anything did"
+    )  # fmt: skip
+    add_format(parser, PROFILE_FORMATS, "text (default), json, csv or html")
+    add_output(parser)
+
+
+def _add_run(parser: argparse.ArgumentParser) -> None:
+    _add_launch(parser)
+    option(parser, "--schedules", metavar="N", default="1", help="run in N orders, and compare the results")
+    option(parser, "--asynchrony", completes=_ASYNCHRONIES, metavar="A", default="eager",
+        help="when asynchronous copies and wgmma move their data: eager (default), at once; late, as late as the "
+        "kernel allows; both, and compare the results")  # fmt: skip
+    option(parser, "--machine", completes=_MACHINES, metavar="M", default="auto",
+        help="the machine that runs the kernel: native, an error if it cannot; numpy; or auto (default), the native "
+        "one if it can, and the NumPy machine again if anything may be wrong")  # fmt: skip
     option(parser, "-v", "--verbose", action="store_true",
         help="show each finding in full, else at most 12 lines of each; show every warning in full"
     )  # fmt: skip
@@ -99,6 +115,10 @@ ACTIONS: dict[str, tuple[Callable[[argparse.ArgumentParser], None], str, str]] =
     "run": (_add_run, "run a kernel on .npy files",
             "Run a kernel on .npy files, without a GPU. The exit status is 0, 1 if a finding is an error (out of "
             "bounds, a race, a missing wait) and not known, 2 after any other error."),
+    "profile": (_add_profile, "count accesses, bank conflicts and divergence, line by line",
+                "Run a kernel on .npy files, and count what Nsight Compute counts on a GPU: executions, active "
+                "threads, sectors of global memory, bank conflicts, diverging branches, line by line. Output arrays "
+                "are not written, and findings are not shown; run does both."),
     "tensor-map": (_add_tensor_map, "the fields of the 128 bytes of a tensor map",
                    "Show the fields of a tensor map (CUtensorMap), in the driver's order of dimensions. The exit "
                    "status is 1 if the map breaks a rule of the driver, which is named."),

@@ -88,8 +88,7 @@ def _foreign(array: Any, name: str) -> NDArray[Any]:
         raise ArgumentError(
             f"{name} is a {library} {kind} that NumPy cannot read: {shorten(error, str)}. {_fix(array, name)}"
         ) from error
-    raise ArgumentError(f"{name} is {shorten(array)} ({kind}); expected a NumPy array, or one with __array__ or "
-        f"DLPack")
+    raise ArgumentError(f"{name} is {shorten(array)} ({kind}); expected a NumPy array, or one with __array__ or DLPack")
 
 
 def _fix(array: object, name: str) -> str:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from wmma_emu.gemm.operands import AnyBoundInstruction, bind, bound_to
     from wmma_emu.gemm.options import Factors, ProductOptions
     from wmma_emu.gemm.preset_table import PRESETS, Preset, Recorded
+    from wmma_emu.gemm.presets import recording_of
     from wmma_emu.gemm.quantised import Matrix, unpack_quantised, without_tensor_scales
     from wmma_emu.gemm.scale_orders import SCALE_ORDERS, ScaleOrder
 
@@ -44,6 +45,7 @@ __all__ = [
     "explain",
     "gemm",
     "kind_of_scales",
+    "recording_of",
     "unpack_quantised",
     "without_tensor_scales",
 ]
@@ -59,6 +61,7 @@ _HOMES = {
     "operands": ("AnyBoundInstruction", "bind", "bound_to"),
     "options": ("Factors", "ProductOptions"),
     "preset_table": ("PRESETS", "Preset", "Recorded"),
+    "presets": ("recording_of",),
     "quantised": ("Matrix", "unpack_quantised", "without_tensor_scales"),
     "scale_orders": ("SCALE_ORDERS", "ScaleOrder"),
 }  # fmt: skip

@@ -178,7 +178,5 @@ def _bias_bits(bias: ArrayLike, compute: Format, result: Format, columns: int) -
     fmt = _addend_format(bias, "bias", compute, result)
     bits = to_bits(bias, fmt, "bias")
     if bits.shape != (columns,):
-        raise ShapeError(
-            f"bias has shape {bits.shape}; expected one element for each column of D, ({columns},)"
-        )
+        raise ShapeError(f"bias has shape {bits.shape}; expected one element for each column of D, ({columns},)")
     return bits if fmt == compute else convert(bits, fmt, compute)

@@ -20,7 +20,15 @@ from wmma_emu.gemm.accumulation import Accumulation
 from wmma_emu.gemm.dask_arrays import check_known, gemm_dask, is_dask
 from wmma_emu.gemm.epilogue import Epilogue, epilogue_of
 from wmma_emu.gemm.k_order import KOrder, Run
-from wmma_emu.gemm.operands import check_c, is_cupy, missing_k, product_for, result_shape, step_of_k
+from wmma_emu.gemm.operands import (
+    AnyBoundInstruction,
+    check_c,
+    is_cupy,
+    missing_k,
+    product_for,
+    result_shape,
+    step_of_k,
+)
 from wmma_emu.gemm.options import Factors, ProductOptions
 from wmma_emu.gemm.panels import PanelOperand, Parts, panel_size, panels
 from wmma_emu.gemm.presets import with_preset
@@ -35,7 +43,7 @@ def gemm(
     B: Matrix,
     C: ArrayLike | None = None,
     *,
-    instr: str | None = None,
+    instr: str | AnyBoundInstruction | None = None,
     arch: str | Arch = DEFAULT_ARCH,
     out_dtype: DTypeLike | None = None,
     engine: str = "auto",
@@ -76,10 +84,10 @@ def gemm(
         Without ``beta``, the start value of the accumulators, in their format, so that alpha multiplies it too; +0 by
         default. With ``beta``, a term of the epilogue, and the accumulators start from +0: in any format that the
         epilogue's format represents exactly; unsigned arrays are raw bits of D's format.
-    instr : str, optional
-        A PTX mnemonic; ``"fma.f32"`` for the CUDA cores' float32 multiply-adds. By default the `mma.sync` of
-        the chip with the widest k and the widest accumulator; on sm_100 and sm_103 a `tcgen05.mma` for FP6, FP4 and
-        block scales.
+    instr : str or BoundInstruction, optional
+        A PTX mnemonic; ``"fma.f32"`` for the CUDA cores' float32 multiply-adds; or an instruction that is bound to a
+        chip already, such as the result of ``with_model``. By default the `mma.sync` of the chip with the widest k and
+        the widest accumulator; on sm_100 and sm_103 a `tcgen05.mma` for FP6, FP4 and block scales.
     arch : str
         The chip: ``"sm_80"``, ``"h200"``, ...
     out_dtype : dtype or str, optional

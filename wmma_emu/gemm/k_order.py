@@ -94,9 +94,7 @@ class KOrder:
         for name, legal in (("residue", get_args(Residue)), ("reduction", get_args(Reduction)), ("partials", _STORED)):
             given = getattr(self, name)
             if not isinstance(given, str) or given not in legal:
-                raise OptionError(
-                    f"KOrder: {name}={shorten(given)} does not exist; use {', '.join(map(repr, legal))}"
-                )
+                raise OptionError(f"KOrder: {name}={shorten(given)} does not exist; use {', '.join(map(repr, legal))}")
         object.__setattr__(self, "cuts", _checked_cuts(self.cuts))
         if self.cuts and self.splits > 1:
             raise OptionError(
@@ -147,9 +145,7 @@ class KOrder:
                     f"KOrder: the cut {cut} is not a multiple of the instruction's k, {step}; the nearest is {near}"
                 )
         if self.partials and product.d.name in ("s32", "f64"):
-            raise OptionError(
-                f"KOrder: partials={self.partials!r} would round {product.d} sums; leave partials out"
-            )
+            raise OptionError(f"KOrder: partials={self.partials!r} would round {product.d} sums; leave partials out")
         if self.promote_every and product.d.name != "f32":
             raise OptionError(
                 f"KOrder: promote_every requires float32 accumulators; this instruction's accumulators are {product.d}"

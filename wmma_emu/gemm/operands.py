@@ -11,8 +11,8 @@ from wmma_emu.errors import ArgumentValueError, OptionError, ShapeError, shorten
 from wmma_emu.first_use import named_later
 from wmma_emu.gemm.choice import chosen_instruction, requirements_of
 from wmma_emu.gemm.options import Factors, ProductOptions
-from wmma_emu.instructions import Arch, Instruction, arch_of, lookup
-from wmma_emu.warp import BoundInstruction, bound_instruction
+from wmma_emu.instructions import DEFAULT_ARCH, Arch, Instruction, arch_of, lookup
+from wmma_emu.warp import BoundInstruction, BoundMatrixInstruction, bound_instruction
 
 if TYPE_CHECKING:
     from wmma_emu.tcgen05 import BoundTensorInstruction
@@ -26,12 +26,30 @@ else:  # `typing.get_type_hints` imports the class, which most programs never ne
 
 def bind(factors: Factors, options: ProductOptions) -> AnyBoundInstruction:
     """Bind the named instruction, or the default one for the matrices' formats and block scales."""
+    if isinstance(options.instr, BoundMatrixInstruction):
+        return _already_bound(options.instr, options)
     chip = arch_of(options.arch)
     if options.instr is None:
         entry = chosen_instruction(requirements_of(factors), chip)
     else:
         entry = lookup(options.instr, chip.name)
     return bound_to(entry, chip, options.lowering, options.model)
+
+
+def _already_bound(given: BoundMatrixInstruction, options: ProductOptions) -> AnyBoundInstruction:
+    """Return a bound instruction, whose chip, lowering and model no option may contradict."""
+    chip, default = arch_of(options.arch).name, arch_of(DEFAULT_ARCH).name
+    for name, option, own in (
+        ("arch", None if chip == default else chip, given.arch.name),
+        ("lowering", options.lowering, given.model.lowering),
+        ("model", options.model, given.model.name),
+    ):
+        if option not in (None, own):
+            raise OptionError(
+                f"{name}={shorten(option)} was given, but instr={shorten(given)} is already bound to {own!r}; "
+                f"pass the mnemonic with {name}=, or leave {name} out"
+            )
+    return given  # type: ignore[return-value]
 
 
 def bound_to(

@@ -11,6 +11,7 @@ from wmma_emu.instructions import DEFAULT_ARCH, Arch, Instruction
 
 if TYPE_CHECKING:
     from wmma_emu.gemm.k_order import KOrder
+    from wmma_emu.warp import BoundMatrixInstruction
 
 Form = Literal["fma_accumulator", "fma_source", "after_rounding"]
 """The sum of an accumulator x and C: ``fma(alpha, x, beta * C)``; ``fma(beta, C, alpha * x)``; or, for a beta of 1, C
@@ -42,7 +43,7 @@ class Factors(NamedTuple):
 class ProductOptions:
     """The keywords of `wmma_emu.gemm`, which documents them; ``form`` is the form of a preset's epilogue."""
 
-    instr: str | Instruction | None = None
+    instr: "str | Instruction | BoundMatrixInstruction | None" = None
     arch: str | Arch = DEFAULT_ARCH
     lowering: str | None = None
     model: str | None = None

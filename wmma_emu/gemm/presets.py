@@ -18,6 +18,7 @@ from wmma_emu.gemm.options import Factors, Form, ProductOptions
 from wmma_emu.gemm.preset_table import PRESETS, Preset, Recorded
 from wmma_emu.instructions import DEFAULT_ARCH, arch_of, lookup
 from wmma_emu.suggestions import did_you_mean
+from wmma_emu.warp import BoundMatrixInstruction
 
 _F32 = format_of("f32")
 _ONE = 0x3F80_0000
@@ -73,6 +74,26 @@ def with_preset(factors: Factors, C: ArrayLike | None, options: ProductOptions) 
     )
 
 
+def recording_of(name: str, factors: Factors, C: ArrayLike | None, options: ProductOptions) -> Recorded | None:
+    """Return the entry of a preset that proves the bits of one product; None if no recording does.
+
+    Examples
+    --------
+    >>> A, B = np.ones((64, 4096), np.float16), np.ones((4096, 64), np.float16)
+    >>> recording_of("cublas-sm90-f16", Factors(A, B), None, ProductOptions()).order.splits
+    3
+    """
+    preset = preset_of(name)
+    out = preset.outs[0] if options.out_dtype is None else _out_format(preset, options.out_dtype)
+    product = _product(factors, C, options, out)
+    entry = None if product is None else preset.recorded_as(product.shape, out, product.epilogue)
+    return entry if product is not None and _proves(entry, product) else None
+
+
+def _proves(entry: Recorded | None, product: Product) -> bool:
+    return entry is not None and product.matrices == 1 and product.epilogue in entry.epilogues
+
+
 def _form(preset: Preset, order: KOrder, beta: object) -> Form:
     if order.splits > 1:
         return preset.form_of_splits
@@ -81,14 +102,13 @@ def _form(preset: Preset, order: KOrder, beta: object) -> Form:
 
 def _refuse_contradictions(preset: Preset, factors: Factors, C: ArrayLike | None, options: ProductOptions) -> None:
     def refuse(what: str, given: object, is_: str) -> None:
-        raise OptionError(
-            f"{what}={shorten(given)} contradicts like={preset.name!r}, {is_}; leave {what} out, or like"
-        )
+        raise OptionError(f"{what}={shorten(given)} contradicts like={preset.name!r}, {is_}; leave {what} out, or like")
 
     if arch_of(options.arch).name not in (preset.arch, arch_of(DEFAULT_ARCH).name):
         refuse("arch", options.arch, f"a kernel of {preset.arch}")
     given = options.instr
-    if given is not None and (given == "fma.f32" or lookup(given) != lookup(preset.instr)):
+    is_other = isinstance(given, BoundMatrixInstruction) or given == "fma.f32"
+    if given is not None and (is_other or lookup(given) != lookup(preset.instr)):  # type: ignore[arg-type]
         refuse("instr", given, f"which runs {preset.instr}")
     if options.k_order is not None:
         refuse("k_order", options.k_order, "which has its own for each shape")
@@ -158,7 +178,7 @@ def _is_one(value: Any) -> bool:
 
 
 def _warn_unless_recorded(preset: Preset, product: Product, entry: Recorded | None) -> None:
-    if entry is not None and product.matrices == 1 and product.epilogue in entry.epilogues:
+    if _proves(entry, product):
         return
     entries = (x for x in preset.recorded if x.serves(product.out))
     proven = [(shape, epilogue) for x in entries for shape in x.shapes for epilogue in x.epilogues]

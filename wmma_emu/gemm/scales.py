@@ -66,9 +66,7 @@ class ProductScales:
                 f"every {BLOCK // step} instructions; leave promote_every out"
             )
         if order.residue == "first":
-            raise OptionError(
-                f"KOrder: residue='first' shifts the {BLOCK} k that share a scale; leave residue out"
-            )
+            raise OptionError(f"KOrder: residue='first' shifts the {BLOCK} k that share a scale; leave residue out")
         multiples = [order.split_multiple or order.tile or BLOCK] if order.splits > 1 else []
         for name, values in (("split_multiple", multiples), ("cuts", order.cuts)):
             for x in values:

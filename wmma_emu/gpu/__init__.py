@@ -23,4 +23,5 @@ __all__ = ["CampaignReport", "DeviceInfo", "available", "crosscheck", "device", 
 def __dir__() -> list[str]:
     return sorted(__all__)
 
+
 __getattr__ = renamed_names(__name__, {"Report": "CampaignReport"})

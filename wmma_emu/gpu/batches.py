@@ -98,9 +98,7 @@ def run(gpu: Gpu, kernel: LoadedKernel, work: LaunchPlan, d: NDArray[Any], max_b
     each += sum(x.tile_bytes for x, stays in zip(work.operands, resident, strict=True) if not stays)
     chunk = min((max_bytes - kept) // each, work.count, _MOST_RESULTS)
     if chunk < 1:
-        raise OptionError(
-            f"max_bytes={max_bytes} is too small: one {work.row.mnemonic} takes {kept + each} bytes"
-        )
+        raise OptionError(f"max_bytes={max_bytes} is too small: one {work.row.mnemonic} takes {kept + each} bytes")
     numbers = [x.numbers(work.batch) for x in work.operands]
     threads = work.lanes if work.row.is_warpgroup else 256
     with gpu.memory() as memory:

@@ -202,6 +202,4 @@ def _batch(operands: list[Tiles]) -> tuple[int, ...]:
         return np.broadcast_shapes(*(x.batch for x in operands))
     except ValueError:
         warps = ", ".join(f"{x.name} {x.batch}" for x in operands)
-        raise ShapeError(
-            f"the warps' axes of the operands do not broadcast: {warps}; make them equal, or 1"
-        ) from None
+        raise ShapeError(f"the warps' axes of the operands do not broadcast: {warps}; make them equal, or 1") from None

@@ -61,9 +61,7 @@ def multiply(
     ...     assert np.array_equal(we.gpu.multiply(ins, A, B), ins(A, B))
     """
     if not isinstance(ins, BoundMatrixInstruction):
-        raise OptionError(
-            f"ins={shorten(ins)} is not bound to a chip; pass wmma_emu.instruction(name, arch=...)"
-        )
+        raise OptionError(f"ins={shorten(ins)} is not bound to a chip; pass wmma_emu.instruction(name, arch=...)")
     entry = ins.instruction
     a, b = to_bits(A, ins.a.format, "A"), to_bits(B, ins.b.format, "B")
     c = np.zeros((entry.m, entry.n), ins.c.format.storage) if C is None else to_bits(C, ins.c.format, "C")

@@ -378,9 +378,7 @@ def tensor_instruction_named(text: str) -> Instruction:
     tcgen05.mma.ws.sp.cta_group::1.kind::i8.m32n64k64.s32.u8.s8
     """
     if not isinstance(text, str):
-        raise CallError(
-            f"an instruction is named by a string such as {_EXAMPLE!r}, not {shorten(text)}"
-        )
+        raise CallError(f"an instruction is named by a string such as {_EXAMPLE!r}, not {shorten(text)}")
     given = text.strip().rstrip(";").rstrip().lower()
     if len(given) > _LONGEST or not given.isascii() or re.search(r"[\s{}%\[\],]", given):
         raise UnsupportedInstructionError(

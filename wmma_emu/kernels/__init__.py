@@ -15,4 +15,5 @@ __all__ = ["Dim3", "Lanes", "Mbarrier", "Mbarriers", "Memory", "PythonKernel", "
 def __dir__() -> list[str]:
     return sorted(__all__)
 
+
 __getattr__ = renamed_names(__name__, {"Kernel": "PythonKernel"})

@@ -14,9 +14,7 @@ __all__ = ["ThreadValueLayout", "lane_map_of_cute", "thread_value_layout"]
 _QUAD_PAIR_THREADS = 8
 
 
-def lane_map_of_cute(
-    text: "str | CuteLayout", rows: int, cols: int, element_bits: int, of_b: bool = False
-) -> LaneMap:
+def lane_map_of_cute(text: "str | CuteLayout", rows: int, cols: int, element_bits: int, of_b: bool = False) -> LaneMap:
     """Make a `LaneMap` from a layout in CuTe's notation.
 
     Parameters

@@ -115,9 +115,7 @@ class LaneMap(RegisterLayout):
             self.num_elements, *inner,
         ):  # fmt: skip
             lanes = ", ".join(str(x) for x in inner)
-            raise ShapeError(
-                f"elements of shape {elements.shape} are not ({self.num_elements}, *batch, {lanes})"
-            )
+            raise ShapeError(f"elements of shape {elements.shape} are not ({self.num_elements}, *batch, {lanes})")
         batch = elements.shape[1 : -len(inner)]
         flat = np.moveaxis(elements, 0, len(batch)).reshape(*batch, self.num_elements * self.num_lanes)
         return np.take(flat, self._owners[:, 0], axis=-1).reshape(*batch, *self.matrix_shape)

@@ -37,9 +37,7 @@ def checked_integers(name: str, given: object, legal: str) -> NDArray[Any]:
     try:
         array = np.asarray(given)
     except Exception as error:  # whatever NumPy, or a user's __array__, raises
-        raise ArgumentError(
-            f"{name} are {shorten(given)}, not an array; give integers, {legal}"
-        ) from error
+        raise ArgumentError(f"{name} are {shorten(given)}, not an array; give integers, {legal}") from error
     if array.dtype.kind not in "iu":
         raise ArgumentError(
             f"{name} are an array of {shorten(array.dtype, str)}; give integers, {legal}"

@@ -91,8 +91,7 @@ class Swizzle(Sourced):
 
 
 SWIZZLES: dict[Mode, Swizzle] = {
-    width: Swizzle(width, code, bits, _SEEN)
-    for width, code, bits in ((0, 0, 0), (32, 3, 1), (64, 2, 2), (128, 1, 3))
+    width: Swizzle(width, code, bits, _SEEN) for width, code, bits in ((0, 0, 0), (32, 3, 1), (64, 2, 2), (128, 1, 3))
 }
 """Every swizzle mode of `wgmma` by its width in bytes."""
 

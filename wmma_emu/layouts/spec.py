@@ -264,9 +264,7 @@ def within(name: str, value: int, stop: int) -> int:
     """Check an index against its range; negative indices do not count from the end."""
     index = integer_of(value)
     if index is None:
-        raise ArgumentError(
-            f"the {name} is {shorten(value)}, not an integer; legal values are 0 to {stop - 1}"
-        )
+        raise ArgumentError(f"the {name} is {shorten(value)}, not an integer; legal values are 0 to {stop - 1}")
     if not 0 <= index < stop:
         raise OutOfBoundsError(f"there is no {name} {shorten(index)}; legal values are 0 to {stop - 1}")
     return index

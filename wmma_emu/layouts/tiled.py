@@ -202,7 +202,7 @@ def tiled_layout(
     sizes = _tile_of(entry, grid, tile)
     given = permutations or (None, None, None)
     if entry.is_sparse and operand == "a" and given[2] is not None:
-            raise ArgumentValueError("A of a sparse product is packed along k: omit the permutation of k")
+        raise ArgumentValueError("A of a sparse product is packed along k: omit the permutation of k")
     moved = {axis: _permutation(axis, size, x) for axis, size, x in zip(_AXES, sizes, given, strict=True)}
     blocks = [_block(operand, layout, grid, x) for x in _repeats(entry, operand, layout, grid, sizes)]
     coords = np.concatenate(blocks)
@@ -230,9 +230,7 @@ def _repeats(
     return [{first: i, second: j} for j, i in product(range(counts[second]), range(counts[first]))]
 
 
-def _block(
-    operand: Operand, layout: LaneMap, grid: CuteLayout, moves: dict[str, int]
-) -> Ints:
+def _block(operand: Operand, layout: LaneMap, grid: CuteLayout, moves: dict[str, int]) -> Ints:
     """Return the positions of one instruction of each warp: (elements, warps, 32, 2)."""
     groups = layout.num_lanes // LANES
     inner = layout.coords.reshape(layout.num_elements, groups, LANES, 2)

@@ -71,7 +71,7 @@ def fragment_layout(
         raise UnsupportedInstructionError(f"WMMA has no {use} fragment of {shape} in {name}; {_legal(shape, use)}")
     if chip.name not in chips_since(entry.since):
         raise UnsupportedInstructionError(
-                f"WMMA has {use} fragments of {shape} in {name} since {entry.since}, not on {chip.name}"
+            f"WMMA has {use} fragments of {shape} in {name} since {entry.since}, not on {chip.name}"
         )
     if use == "accumulator":
         if memory_layout is not None:

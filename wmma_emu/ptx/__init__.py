@@ -22,6 +22,16 @@ if TYPE_CHECKING:
     from wmma_emu.ptx.launch.triton_arguments import TritonTensor
     from wmma_emu.ptx.launch.triton_module import TritonModule
     from wmma_emu.ptx.memory.device_heap import HeapBlock
+    from wmma_emu.ptx.profile import (
+        CoveredLaunches,
+        KernelCoverage,
+        KernelProfile,
+        Profile,
+        ProfiledLaunches,
+        ProfiledLine,
+        covering,
+        profiling,
+    )
     from wmma_emu.ptx.program.program import Missing, NotBitExact
     from wmma_emu.ptx.reports.baseline import Baseline, KnownFinding
     from wmma_emu.ptx.reports.finding import Finding
@@ -36,6 +46,7 @@ __all__ = [
     "KINDS",
     "SEVERITIES",
     "Baseline",
+    "CoveredLaunches",
     "EmptyArray",
     "Event",
     "Finding",
@@ -46,7 +57,9 @@ __all__ = [
     "InvarianceChange",
     "InvarianceReport",
     "Kernel",
+    "KernelCoverage",
     "KernelExplanation",
+    "KernelProfile",
     "Kind",
     "KnownFinding",
     "Launch",
@@ -55,6 +68,9 @@ __all__ = [
     "Module",
     "ModuleExplanation",
     "NotBitExact",
+    "Profile",
+    "ProfiledLaunches",
+    "ProfiledLine",
     "QuotedLine",
     "Raw",
     "Report",
@@ -68,8 +84,10 @@ __all__ = [
     "TritonModule",
     "TritonTensor",
     "Variant",
+    "covering",
     "empty",
     "invariance",
+    "profiling",
     "raw",
     "report_schema",
     "sarif",
@@ -96,6 +114,16 @@ _HOMES = {
     "launch.triton_arguments": ("TritonTensor",),
     "launch.triton_module": ("TritonModule",),
     "memory.device_heap": ("HeapBlock",),
+    "profile": (
+        "CoveredLaunches",
+        "KernelCoverage",
+        "KernelProfile",
+        "Profile",
+        "ProfiledLaunches",
+        "ProfiledLine",
+        "covering",
+        "profiling",
+    ),
     "program.program": ("Missing", "NotBitExact"),
     "reports.baseline": ("Baseline", "KnownFinding"),
     "reports.finding": ("Finding",),

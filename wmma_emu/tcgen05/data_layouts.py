@@ -380,9 +380,7 @@ def metadata_placement(instruction: Instruction, selector: int = 0) -> Placement
     given = integer_of(selector)
     if given is None or given not in (range(4) if wide else range(1)):
         legal = "0 or 1" if wide else "0"
-        raise OptionError(
-            f"the sparsity selector of {instruction.mnemonic} must be {legal}, not {shorten(selector)}"
-        )
+        raise OptionError(f"the sparsity selector of {instruction.mnemonic} must be {legal}, not {shorten(selector)}")
     if given in (2, 3):
         raise UnsupportedInstructionError(
             f"sparsity selector {given} of {instruction.mnemonic} is not modelled: the manual shows its effect only in "

@@ -130,9 +130,7 @@ class InstructionDescriptor:
         free = [x.name for x in fields(cls) if x.name not in decided]
         for name in options:
             if name not in free:
-                raise ArgumentError(
-                    f"{name} is not an option of {instruction.mnemonic}; options are {', '.join(free)}"
-                )
+                raise ArgumentError(f"{name} is not an option of {instruction.mnemonic}; options are {', '.join(free)}")
         found = cls(**decided, **options)
         _check_use(found, instruction)
         return found

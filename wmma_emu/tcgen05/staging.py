@@ -160,7 +160,7 @@ class StagedInstruction(BoundMatrixInstruction):
         scaled = operand.startswith("scale")
         for name, given, taken in (("scale_id", scale_id, scaled), ("selector", selector, operand == "metadata")):
             if not taken and integer_of(given) != 0:
-                    raise OptionError(f"{operand} has no {name}: omit {name}={shorten(given)}")
+                raise OptionError(f"{operand} has no {name}: omit {name}={shorten(given)}")
         if scaled:
             return scale_placement(self.instruction, "a" if operand == "scale_a" else "b", scale_id)
         if operand == "metadata":
@@ -207,9 +207,7 @@ class StagedInstruction(BoundMatrixInstruction):
         placement = self._with_warning(self.placement(operand, scale_id=scale_id, selector=selector))
         bits = self._stored_bits(operand, matrix)
         if bits.shape != placement.shape:
-            raise ShapeError(
-                f"{placement.operand} has shape {bits.shape}; {self.mnemonic} takes {placement.shape}"
-            )
+            raise ShapeError(f"{placement.operand} has shape {bits.shape}; {self.mnemonic} takes {placement.shape}")
         if operand == "a":
             bits = bits.astype(np.uint32) << np.uint32(self.instruction.container("a").shift)
         base = self._base(operand, address)

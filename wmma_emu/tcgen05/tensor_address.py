@@ -19,7 +19,6 @@ _FARTHEST = 1 << 62
 """Indices beyond this stand for any that are far outside."""
 
 
-
 def address(lane: int, column: int) -> int:
     """Return the address of a word of tensor memory: the lane in bits 31 to 16, the column in bits 15 to 0.
 
@@ -79,9 +78,7 @@ def lane_and_column(where: object) -> tuple[int, int]:
     """Return both parts of an address; raises as `address` does."""
     word = integer_of(where)
     if word is None:
-        raise ArgumentError(
-            f"an address of tensor memory is an integer, lane << 16 | column, not {shorten(where)}"
-        )
+        raise ArgumentError(f"an address of tensor memory is an integer, lane << 16 | column, not {shorten(where)}")
     return _within("lane", word >> 16, LANES), _within("column", word & 0xFFFF, COLUMNS)
 
 

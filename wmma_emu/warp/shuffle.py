@@ -89,7 +89,7 @@ def require_lanes(values: object, name: str) -> NDArray[Any]:
         raise ArgumentError(f"{name} holds numbers, not {shorten(values.dtype, str)}; give it a dtype of them")
     if not values.dtype.isnative:
         raise ArgumentError(
-                f"{name} is byte-swapped ({values.dtype.str}), which registers are not; convert it with "
+            f"{name} is byte-swapped ({values.dtype.str}), which registers are not; convert it with "
             f"{name}.astype({name}.dtype.newbyteorder('='))"
         )
     return values

@@ -162,9 +162,7 @@ def reduce_sync(operation: str, mask: SupportsIndex, value: NDArray[Any]) -> NDA
     np.int32(31)
     """
     if operation not in REDUCTIONS:
-        raise OptionError(
-            f"there is no reduction {shorten(operation)}; the reductions are {', '.join(REDUCTIONS)}"
-        )
+        raise OptionError(f"there is no reduction {shorten(operation)}; the reductions are {', '.join(REDUCTIONS)}")
     values, lanes = require_lanes(value, "value"), lanes_of_mask(mask)
     legal = ("uint32",) if operation in ("and", "or", "xor") else ("int32", "uint32")
     if values.shape != (LANES,) or values.dtype not in legal:

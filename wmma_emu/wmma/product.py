@@ -124,9 +124,7 @@ def bmma_sync(
     if a.format.name != "b1":
         raise FragmentMismatchError(f"bmma_sync multiplies single bits; a is a {a.cpp_type}: use mma_sync")
     if not isinstance(op, BitOp):
-        raise OptionError(
-            f"there is no operation {shorten(op)}; the operations are {' and '.join(map(repr, BitOp))}"
-        )
+        raise OptionError(f"there is no operation {shorten(op)}; the operations are {' and '.join(map(repr, BitOp))}")
     if not isinstance(accumulate, AccumulateOp):
         raise OptionError(
             f"there is no accumulation {shorten(accumulate)}; the only one is {AccumulateOp.bmmaAccumulateOpPOPC}"

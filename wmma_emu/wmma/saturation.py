@@ -98,8 +98,7 @@ def hardware_effect(arch: str, d: str, c: str) -> SaturationEntry:
     entry = HARDWARE.get((arch, d, c))
     if entry is None:
         raise UnsupportedInstructionError(
-            f"the effect of satf on {arch} with D in {d} and C in {c} is not known; satf=True has the documented "
-            "effect"
+            f"the effect of satf on {arch} with D in {d} and C in {c} is not known; satf=True has the documented effect"
         )
     return entry
 

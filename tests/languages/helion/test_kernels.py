@@ -124,7 +124,8 @@ def test_a_version_without_what_is_replaced_is_refused_with_the_versions_that_wo
     from helion._compiler.backend import Backend
 
     monkeypatch.delattr(Backend, "normalize_input_fake_tensor")
-    with pytest.raises(OptionError, match=r"Helion does not work with helion.*tested with helion 1\.5\.1"), (
-        we.emulate("h100")
+    with (
+        pytest.raises(OptionError, match=r"Helion does not work with helion.*tested with helion 1\.5\.1"),
+        we.emulate("h100"),
     ):
         pass

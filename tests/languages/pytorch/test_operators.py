@@ -76,7 +76,7 @@ def test_a_library_of_an_earlier_emulation_takes_further_functions(library):
 
 def test_the_generator_of_cuda_has_a_seed_and_an_offset():
     with we.emulate("h100"):
-        generator, = torch.cuda.default_generators
+        (generator,) = torch.cuda.default_generators
         torch.cuda.manual_seed(7)
         assert generator.get_state().view(torch.int64).tolist() == [7, 0]
         state = torch.tensor([-1, 8]).view(torch.uint8)

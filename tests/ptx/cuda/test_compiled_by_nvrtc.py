@@ -227,6 +227,7 @@ def test_barriers_pipelines_atomics_and_blocks_of_the_libraries_run(libraries):
 @pytest.fixture
 def no_compilers(monkeypatch):
     """As if neither NVRTC nor nvcc were installed, and nothing had been compiled before."""
+
     def missing():
         raise BackendUnavailableError("nvcc is not installed")
 

@@ -152,15 +152,15 @@ def test_templates_are_made_on_demand_and_options_mean_the_same(compiler, tmp_pa
 @pytest.mark.parametrize("compiler", WAYS)
 def test_errors_name_the_users_line_and_quote_it(compiler):
     require(compiler)
-    source = '#include <vector>\nint unused() { return 1; }\n'
-    source += '__global__ void k(int* x)\n{\n    int n = 2;\n    *x = nothing + 1;\n}\n'
+    source = "#include <vector>\nint unused() { return 1; }\n"
+    source += "__global__ void k(int* x)\n{\n    int n = 2;\n    *x = nothing + 1;\n}\n"
     with pytest.raises(CompilationError) as caught:
         we.ptx.Module.from_cuda(source, compiler=compiler, name="own.cu")
     assert str(caught.value) == (
         'own.cu does not compile:\nown.cu(6): error: identifier "nothing" is undefined\n'
         "      *x = nothing + 1;\n           ^"
     )
-    assert "variable \"n\" was declared" in caught.value.log
+    assert 'variable "n" was declared' in caught.value.log
 
 
 @pytest.mark.thorough
@@ -369,7 +369,7 @@ def test_a_file_with_invalid_utf8_compiles_and_findings_quote_it(compiler, tmp_p
     require(compiler)
     host = "" if compiler == "nvrtc" else HOST
     text = host + '#include "h.h"\n// é\n__global__ void k(int* o)\n{\n'
-    text += '    o[0] = 6 + H; // café\n}\n'
+    text += "    o[0] = 6 + H; // café\n}\n"
     (tmp_path / "k.cu").write_bytes(text.encode("latin-1"))
     (tmp_path / "h.h").write_bytes("#define H 1 // é\n".encode("latin-1"))
     module = we.ptx.Module.from_file(tmp_path / "k.cu", compiler=compiler)

@@ -21,7 +21,7 @@ def is_plain(text):
     return all(x.isprintable() or x == "\n" for x in text)
 
 
-OUTSIDE = f'.loc 1 7 0\nst.global.u32 [%rd1+64], 1; // {TITLE}\nret;'
+OUTSIDE = f".loc 1 7 0\nst.global.u32 [%rd1+64], 1; // {TITLE}\nret;"
 FILE = f'.file 1 "{TITLE}.cu"'
 
 

@@ -232,9 +232,7 @@ def test_an_invalid_rule_is_rejected(run, pytester, rule, said):
     assert f"@pytest.mark.kernel_findings('{rule}'): '{rule}' is not a valid rule: " in out and said in out
 
 
-@pytest.mark.parametrize(
-    ("given", "said"), [("", "it has no rule"), ("kind='race'", "it takes only rules")]
-)
+@pytest.mark.parametrize(("given", "said"), [("", "it has no rule"), ("kind='race'", "it takes only rules")])
 def test_a_marker_without_a_rule_is_rejected(run, given, said):
     result, out = run(f"@pytest.mark.kernel_findings({given})\ndef test_it(emulated_gpu): pass\n")
     result.assert_outcomes(errors=1)

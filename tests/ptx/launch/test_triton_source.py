@@ -46,9 +46,7 @@ def test_a_kernel_is_launched_with_a_grid_alone(arch):
 
 def test_a_grid_that_is_too_large_for_a_promise_is_caught_with_its_line():
     x, y, out = arrays(1000)
-    with pytest.raises(
-        KernelFindingsError, match=r"out of bounds of x at triton_kernels\.py:14\n"
-    ) as error:
+    with pytest.raises(KernelFindingsError, match=r"out of bounds of x at triton_kernels\.py:14\n") as error:
         module()["add_twice"][(8,)](x, y, out, 1001)
     found = error.value.report.findings
     assert {(x.kind, x.count) for x in found} == {("out of bounds", 1)} and not out.any()

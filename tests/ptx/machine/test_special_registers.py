@@ -40,6 +40,8 @@ def test_the_lower_half_of_the_number_of_the_grid_can_be_read_alone():
 def test_the_lower_half_of_another_register_cannot_be_read_alone():
     with pytest.raises(UnsupportedInstructionError, match=r"%clock64 \(\.u64\) as this operand: read it with mov\.u64"):
         launch(f"mov.u32 %r2, %clock64;\n{put('%r2')}ret;", np.zeros(32, np.uint32))
+
+
 def value(name, kind="u32", grid=1, block=32, arch="sm_90", shared=0, before=""):
     """The value that the last thread of the last block reads."""
     x = np.full(2, 9, np.uint64)

@@ -142,7 +142,7 @@ def test_labels_and_sums_in_sections_are_numbers():
     words = ".b32 $end-$begin\n$begin:\n.b32 .debug_str+7, $end - 4 // comment\n$end:\n.b64 x\n"
     text = f".section .debug_info\n{{\n{words}}}"
     found = debug_sections(text)[".debug_info"]
-    assert found.data.hex() == "08000000" "07000000" "08000000" "0000000000000000"
+    assert found.data.hex() == "0800000007000000080000000000000000000000"
     assert found.symbols == {12: "x"}
 
 

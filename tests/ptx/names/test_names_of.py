@@ -30,7 +30,7 @@ def named(source, symbols=(), arch="sm_90", kernel=None, **keywords):
 
 
 def body(declaration, use):
-    return f"extern \"C\" __global__ void k(float* x, int n) {{ {declaration} {use} __syncthreads(); x[1] += n; }}"
+    return f'extern "C" __global__ void k(float* x, int n) {{ {declaration} {use} __syncthreads(); x[1] += n; }}'
 
 
 @pytest.mark.parametrize("arch", ["sm_80", "sm_100"])

@@ -28,7 +28,7 @@ def added(source):
         ("__global__ void k() { __shared__ extern float s[]; }", []),
         ("__shared__ int outer[12]; namespace n { __shared__ int other; }", []),
         ("#include <x>\n#define F(x) x\nnamespace n {\n__shared__ int other; }", []),
-        ("__global__ void k() { // __shared__ int a;\n /* __shared__ int b; */ f(\"__shared__ int c;\"); }", []),
+        ('__global__ void k() { // __shared__ int a;\n /* __shared__ int b; */ f("__shared__ int c;"); }', []),
         ("__global__ void k() { __shared__ float a[4", []),
         ("__global__ void k() { __shared__", []),
         ("}}}} { __shared__ ; ) ( }", []),

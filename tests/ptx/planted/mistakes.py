@@ -13,8 +13,7 @@ MISTAKES = {
     ),
     "__syncwarp for __syncthreads": "reversed_by_warps sums_of_warps",
     "missing __syncwarp": (
-        "reversed_in_a_warp overwritten_in_a_warp word_of_a_leader exchange_of_lanes "
-        "groups_of_keys shifted_in_place"
+        "reversed_in_a_warp overwritten_in_a_warp word_of_a_leader exchange_of_lanes groups_of_keys shifted_in_place"
     ),
     "misplaced or conditional __syncwarp": "wait_before_the_write wait_of_some_lanes wait_for_those_at_a_barrier",
     "wait of too few lanes": "halves_of_a_warp vote_of_a_half tiles_of_lanes",
@@ -37,8 +36,7 @@ MISTAKES = {
     ),
     "sum or histogram without atomics": "counter histogram_without_atomics maximum_by_comparison counter_of_the_module",
     "plain accesses and atomics": (
-        "reset reset_beside_atomics look_beside_atomics "
-        "addition_by_cas look_before_the_maximum"
+        "reset reset_beside_atomics look_beside_atomics addition_by_cas look_before_the_maximum"
     ),
     "bytes written through words": "bytes_through_words halves_of_a_word",
     "in-place update": "stencil_in_place transpose_in_place",

@@ -124,7 +124,7 @@ def test_findings_without_a_source_are_in_the_ptx_file_or_in_the_test_file(tmp_p
 def test_a_file_of_cuda_is_found_by_its_path(tmp_path):
     path = tmp_path / "kernels" / "race.cu"
     path.parent.mkdir()
-    path.write_text("extern \"C\" __global__ void k(int* x) { x[1000] = 1; }\n", encoding="utf-8")
+    path.write_text('extern "C" __global__ void k(int* x) { x[1000] = 1; }\n', encoding="utf-8")
     try:
         module = we.ptx.Module.from_file(path, findings="report")
     except BackendUnavailableError as error:

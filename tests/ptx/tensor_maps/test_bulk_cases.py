@@ -13,9 +13,7 @@ from tests.ptx.tensor_maps.bulk_cases import BulkCase, all_cases
 from tools.launch_bundles import digest
 from wmma_emu.ptx import Module
 
-RECORDED = dict(
-    line.split(" ", 1) for line in (Path(__file__).parent / "data" / "bulk.txt").read_text().splitlines()
-)
+RECORDED = dict(line.split(" ", 1) for line in (Path(__file__).parent / "data" / "bulk.txt").read_text().splitlines())
 FAULTS = {"700": "out of bounds", "715": "illegal operand", "716": "misaligned"}
 """Errors of the driver: an illegal address, an illegal instruction, a misaligned address."""
 

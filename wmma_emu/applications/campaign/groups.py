@@ -111,9 +111,7 @@ def _matching(pattern: str, chip: Arch, not_a_mnemonic: UnsupportedInstructionEr
     try:
         search = re.compile(pattern, re.IGNORECASE).search
     except re.error as error:
-        raise UnknownNameError(
-            f"{shorten(pattern)} is neither a mnemonic nor a regular expression ({error})"
-        ) from None
+        raise UnknownNameError(f"{shorten(pattern)} is neither a mnemonic nor a regular expression ({error})") from None
     entries = [entry for entry in INSTRUCTIONS.values() if search(entry.mnemonic) or search(entry.short_mnemonic)]
     here = [entry for entry in entries if chip.name in entry.archs and models_for(entry, chip.name)]
     if here:

@@ -93,9 +93,7 @@ def check_generators(generators: object) -> tuple[str, ...]:
         raise OptionError(f"generators={shorten(generators)} is not a list of names; leave it out for all")
     names = tuple(dict.fromkeys([generators] if isinstance(generators, str) else generators))
     if not names:
-        raise OptionError(
-            "generators is empty; name some input generators, or leave it out for all"
-        )
+        raise OptionError("generators is empty; name some input generators, or leave it out for all")
     for name in names:
         if name not in GENERATORS:
             hint = did_you_mean(name, GENERATORS, f"the input generators are {', '.join(GENERATORS)}")
@@ -134,7 +132,5 @@ def counts_of(instructions: Sequence[BoundInstruction], count: object, per_group
 def _positive(name: str, given: object) -> int:
     number = integer_of(given)
     if number is None or number < 1:
-        raise OptionError(
-            f"{name}={shorten(given)} is not a number of dot products; pass 1 or more, such as 10**8"
-        )
+        raise OptionError(f"{name}={shorten(given)} is not a number of dot products; pass 1 or more, such as 10**8")
     return number

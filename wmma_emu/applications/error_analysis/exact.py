@@ -97,9 +97,7 @@ def exact_dot(
                 "wmma_emu.testing.exact_matmul takes matrices"
             )
     if x.integers.shape != y.integers.shape:
-        raise ShapeError(
-            f"a has {x.integers.size} elements and b {y.integers.size}; a dot product needs equal lengths"
-        )
+        raise ShapeError(f"a has {x.integers.size} elements and b {y.integers.size}; a dot product needs equal lengths")
     x = _with_scales(x, scale_a, "scale_a", scale_format, -1)
     y = _with_scales(y, scale_b, "scale_b", scale_format, -1)
     total = sum((p * q for p, q in zip(x.integers.tolist(), y.integers.tolist(), strict=True)), 0)
@@ -306,14 +304,11 @@ def _one_number(c: Any, fmt: str | Format | None) -> Fraction:
     if fmt is not None and (pattern := integer_of(c)) is not None and not isinstance(c, np.generic):
         meant = format_of(fmt)
         if not 0 <= pattern <= meant.mask:
-            raise ArgumentValueError(
-                f"c is {shorten(c)}; expected a pattern of {meant}, 0 to {meant.mask:#x}"
-            )
+            raise ArgumentValueError(f"c is {shorten(c)}; expected a pattern of {meant}, 0 to {meant.mask:#x}")
         c = np.array(pattern, meant.storage)
     numbers = read_numbers(c, "c", fmt)
     if numbers.integers.size != 1:
         raise ShapeError(
-            f"c has shape {numbers.integers.shape}; expected one number; "
-            "wmma_emu.testing.exact_matmul takes matrices"
+            f"c has shape {numbers.integers.shape}; expected one number; wmma_emu.testing.exact_matmul takes matrices"
         )
     return as_fraction(numbers.integers.item(), numbers.exponent)

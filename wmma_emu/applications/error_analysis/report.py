@@ -117,9 +117,7 @@ class ErrorReport(Carrier, Sourced):
             raise OutOfBoundsError(f"the element {list(where)} does not exist in D, which has shape {shape}")
         place = where or self.worst
         if place is None:
-            raise OptionError(
-                "no counted element has an error; name one, report.explain(row, column)"
-            )
+            raise OptionError("no counted element has an error; name one, report.explain(row, column)")
         return self._explain(tuple(place))
 
     def largest_ratio(self) -> tuple[float, tuple[int, ...]] | None:

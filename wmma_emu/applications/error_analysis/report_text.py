@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """An error report as text: a heading, a table of lost bits, the bound, the worst element."""
 
-
 import numpy as np
 
 from wmma_emu.applications.error_analysis.ledger import KINDS

@@ -107,9 +107,7 @@ def _split(x: ArrayLike, fmt: Format, terms: int, rounding: Rounding) -> tuple[N
     check_modes(rounding, "ieee")
     count = integer_of(terms)
     if count is None or count < 1:
-        raise OptionError(
-            f"terms={shorten(terms)} is not a number of terms; pass 1 or more, usually 2 or 3"
-        )
+        raise OptionError(f"terms={shorten(terms)} is not a number of terms; pass 1 or more, usually 2 or 3")
     given = as_numpy(x, "x")
     if given.dtype != np.float32:
         fix = {

@@ -54,9 +54,7 @@ def find_chain(log: ProbeLog, product: DotProduct) -> DotProduct:
     log.answers.append(_find_fused(log.device))
     formats = [value[1] for value in survivors.values if (value[0], value[2]) == (structure, rounding)]
     log.leave_open("operand_format", [*formats, *([""] if d in formats else [])])
-    log.leave_open(
-        "terms_per_step", values_of(log.structures, structure, "terms_per_step", log.device.terms)
-    )
+    log.leave_open("terms_per_step", values_of(log.structures, structure, "terms_per_step", log.device.terms))
     log.leave_open("c_joins", [structure.c_joins])
     return candidates[chosen]
 

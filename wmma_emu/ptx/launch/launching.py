@@ -14,6 +14,7 @@ from wmma_emu.ptx.launch.actions import Actions
 from wmma_emu.ptx.launch.arguments import Argument, LaunchArguments, object_arguments, variable_arguments
 from wmma_emu.ptx.launch.barrier_trials import MOST_TRIALS, make_trial
 from wmma_emu.ptx.launch.calls import echo, errors_at_the_caller, level_of_the_caller, uninterrupted
+from wmma_emu.ptx.launch.counted import counting_of, profile_of
 from wmma_emu.ptx.launch.delays import asynchronous_lines, named, narrowed
 from wmma_emu.ptx.launch.explaining import explain_sighting
 from wmma_emu.ptx.launch.imposed_options import imposed
@@ -32,6 +33,7 @@ from wmma_emu.ptx.launch.texture_caveats import caveats_of
 from wmma_emu.ptx.launch.unused_values import classify_uses
 from wmma_emu.ptx.launch.variable_names import LaunchNames, names_of, variable_of
 from wmma_emu.ptx.machine.limits import Counts, Deadline, Limits
+from wmma_emu.ptx.machine.run import LaunchRecorder
 from wmma_emu.ptx.memory.races.race import RacedBytes
 from wmma_emu.ptx.memory.races.suspects import Suspects
 from wmma_emu.ptx.memory.variables import ModuleMemory
@@ -65,7 +67,7 @@ class Launch(Runner):
         **options
             Options of `LaunchOptions`: ``findings``, ``schedule``, ``schedules``, ``asynchrony``, ``max_steps``,
             ``max_seconds``, ``max_bytes``, ``checks``, ``silence``, ``fill``, ``baseline``, ``cooperative``,
-            ``keep_bytes``, ``addresses``, ``reachable``, ``echo``, ``watch``, ``observe``, ``objects``.
+            ``keep_bytes``, ``addresses``, ``reachable``, ``echo``, ``watch``, ``observe``, ``objects``, ``profile``.
 
         Raises
         ------
@@ -148,7 +150,8 @@ class Launch(Runner):
             courses = [courses[0], *(x for x in courses[1:] if not x.asynchrony.is_late)]
         unchanged = copy.deepcopy(module.variables) if len(courses) > 1 else module.variables
         require_lines(chosen.silence, module.program.kernels.values(), module.name)
-        first, findings[:] = self._run_first(values, chosen, spent)
+        counting = counting_of(self, chosen)
+        first, findings[:] = self._run_first(values, chosen, spent, counting)
         found_in: dict[tuple[str, int], Course] = {}
         _note_course(found_in, findings, courses[0])
         completed = first.counts.completed
@@ -165,6 +168,7 @@ class Launch(Runner):
             findings[:] = merged(findings, more)
         replay = self.kept(values, chosen, found_in) if findings else None
         report = self._report(first.counts._replace(completed=completed), findings, given, chosen, replay)
+        report = report if counting is None else replace(report, profile=profile_of(self, counting))
         failing, warned = (
             actions.findings_with("error", report.findings),
             actions.findings_with("warn", report.findings),
@@ -213,13 +217,13 @@ class Launch(Runner):
         return self.run_once(values, copy.deepcopy(variables), replace(options, checks=frozenset()), some)[0]
 
     def _run_first(
-        self, values: Sequence[Argument], chosen: LaunchOptions, spent: float
+        self, values: Sequence[Argument], chosen: LaunchOptions, spent: float, recorder: LaunchRecorder | None
     ) -> tuple[Run, list[Sighting]]:  # fmt: skip
         """Run in the first order; its output is the output of the kernel."""
         printed = ""
         try:
             variables = self.kernel.module.variables
-            first, findings = self._run_and_classify(values, variables, chosen, chosen.courses[0], spent)
+            first, findings = self._run_and_classify(values, variables, chosen, chosen.courses[0], spent, recorder)
             printed = first.counts.output
         except LaunchLimitError as error:
             printed = error.output
@@ -242,14 +246,20 @@ class Launch(Runner):
         return [x for x in found if KINDS[x.kind].check == "races" and x.severity == "error"]
 
     def _run_and_classify(
-        self, values: Sequence[Argument], variables: Any, options: LaunchOptions, course: Course, spent: float = 0
+        self,
+        values: Sequence[Argument],
+        variables: Any,
+        options: LaunchOptions,
+        course: Course,
+        spent: float = 0,
+        recorder: LaunchRecorder | None = None,
     ) -> tuple[Run, list[Sighting]]:
         """Run once, and find out whether the racing values are used: see `classify_uses`.
 
         In a program with locks, the order of the lock owners decides which loads race: all such races are errors.
         """
         raced = RacedBytes()
-        done, findings = self.run_once(values, variables, options, course, raced=raced, spent=spent)
+        done, findings = self.run_once(values, variables, options, course, raced=raced, spent=spent, recorder=recorder)
         if not done.counts.completed or self.kernel.compiled.polls.lock_attempts:
             return done, findings
         steps = min(options.max_steps, _PATIENCE * done.counts.steps)

@@ -89,7 +89,7 @@ def _unsuitable(kernel: PreparedKernel, options: LaunchOptions, course: Course, 
             )
         return "llvmlite is not installed"
     if not is_plain:
-        return "the launch is recorded"
+        return "the launch is recorded or profiled"
     if course.seed is not None:
         return "the order of the warps is not the default one"
     if course.asynchrony.is_late:

@@ -182,6 +182,8 @@ class LaunchOptions:
     objects : collection of Texture or Surface
         Textures and surfaces whose handles (``texture.handle``) the kernel finds in memory. Those among the arguments
         need not be named.
+    profile : bool
+        Whether to count executions, accesses and conflicts: the `Profile` is ``report.profile``.
 
     Examples
     --------
@@ -213,12 +215,15 @@ class LaunchOptions:
     watch: Callable[[Launched], object] | None = None
     observe: "Observe | None" = None
     objects: Collection[TextureObject] = ()
+    profile: bool = False
 
     def __post_init__(self) -> None:
         if not callable(self.findings):
             object.__setattr__(self, "findings", _findings_of(self.findings))
         if not isinstance(self.echo, bool):
             raise OptionError(f"echo={shorten(self.echo)} is neither True nor False")
+        if not isinstance(self.profile, bool):
+            raise OptionError(f"profile={shorten(self.profile)} is neither True nor False")
         if not isinstance(self.cooperative, bool | None):
             raise OptionError(f"cooperative={shorten(self.cooperative)} is neither True nor False")
         if self.watch is not None and not callable(self.watch):

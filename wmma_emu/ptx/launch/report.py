@@ -11,6 +11,7 @@ from wmma_emu.errors import printable
 from wmma_emu.ptx.findings import SEVERITIES
 from wmma_emu.ptx.launch.line_lists import contracted_text, folded_text, grouped
 from wmma_emu.ptx.launch.silences import Silence, Silenced
+from wmma_emu.ptx.profile import Profile
 from wmma_emu.ptx.program.program import NotBitExact
 from wmma_emu.ptx.reports.finding import Finding
 from wmma_emu.ptx.reports.plain import VERSION
@@ -74,6 +75,8 @@ class Report:
         Why the NumPy machine ran it: what the native machine does not support, or what it suspected.
     version : str
         The version of wmma_emu that ran the launch: ``tool.version`` in JSON, whose own ``version`` is of the format.
+    profile : Profile, optional
+        The counters of the launch, if they were requested.
     """
 
     kernel: str
@@ -102,6 +105,7 @@ class Report:
     machine: str = "numpy"
     machine_reason: str = ""
     version: str = __version__
+    profile: Profile | None = field(default=None, repr=False, compare=False)
 
     @property
     def errors(self) -> tuple[Finding, ...]:

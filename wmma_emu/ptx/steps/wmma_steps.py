@@ -7,6 +7,7 @@ from typing import NamedTuple, cast
 import numpy as np
 
 from wmma_emu.errors import UnsupportedInstructionError
+from wmma_emu.instructions import Arch
 from wmma_emu.layouts import fragment_layout
 from wmma_emu.layouts.wmma_table import FRAGMENTS, MemoryLayout, Use
 from wmma_emu.ptx.definedness.undefined import Undefined, origin_of_warp
@@ -46,17 +47,22 @@ class TileTransfer(NamedTuple):
     @classmethod
     def of(cls, instruction: PtxInstruction, context: CompileContext) -> "TileTransfer":
         """Decode the opcode and the operands of an instruction."""
-        direction, letter, order, shape, _, kind = _words(instruction)
-        m, n, k = (int(x) for x in shape[1:].replace("n", " ").replace("k", " ").split())
-        use = _USES[letter]
-        stored = cast(MemoryLayout, order)
-        layout = fragment_layout(use, m, n, k, kind, None if use == "accumulator" else stored, context.arch)
+        tile = tile_of(instruction, context.arch)
         given = operands_of(instruction, 2, 3)
         require_values(instruction, *given[2:])
-        vector, pointer = (given[0], given[1]) if direction == "load" else (given[1], given[0])
+        vector, pointer = given[:2] if instruction.modifiers[0] == "load" else given[1::-1]
         address = address_operand(instruction, pointer)
         stride = given[2] if len(given) == 3 else None
-        return cls(Tile(layout, stored), space_of(instruction, address), address, vector, stride)
+        return cls(tile, space_of(instruction, address), address, vector, stride)
+
+
+def tile_of(instruction: PtxInstruction, arch: Arch | str) -> Tile:
+    """Return the tile of a wmma.load or wmma.store on a chip."""
+    _, letter, order, shape, _, kind = _words(instruction)
+    m, n, k = (int(x) for x in shape[1:].replace("n", " ").replace("k", " ").split())
+    use = _USES[letter]
+    stored = cast(MemoryLayout, order)
+    return Tile(fragment_layout(use, m, n, k, kind, None if use == "accumulator" else stored, arch), stored)
 
 
 def _words(instruction: PtxInstruction) -> tuple[str, str, str, str, str, str]:

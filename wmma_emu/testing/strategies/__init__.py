@@ -4,7 +4,6 @@
 Importing this package imports Hypothesis; ``import wmma_emu`` and ``import wmma_emu.testing`` never do.
 """
 
-
 # First, because Hypothesis may call the hook during these imports.
 from hypothesis_wmma_emu import _hypothesis_setup_hook
 

@@ -161,9 +161,7 @@ def fragment_operands(
     ins = bound_of(instruction)
     entry = ins.instruction
     if entry.family != "wmma.mma":
-        raise OptionError(
-            f"{entry.mnemonic} takes registers, not fragments; use wmma_emu.testing.strategies.registers"
-        )
+        raise OptionError(f"{entry.mnemonic} takes registers, not fragments; use wmma_emu.testing.strategies.registers")
     drawn = draw_operands(draw, entry, None, Allowed(allow_nan, allow_infinity, allow_subnormal).checked())
     made = []
     for use, fmt, order, bits in (

@@ -24,8 +24,8 @@ from tests.ptx.memory.proxies.kernels import (
     wait,
 )
 
-_TWO_OPERANDS = f"""{SET_UP}{expect('full', 2048)}{load('a', '%in', 2048, 'full')}
-{expect('full+8', 256)}{load('b', '%in', 256, 'full+8')}
+_TWO_OPERANDS = f"""{SET_UP}{expect("full", 2048)}{load("a", "%in", 2048, "full")}
+{expect("full+8", 256)}{load("b", "%in", 256, "full+8")}
 """
 _SPIN = """mov.u32 %r1, 0;
 SPIN: add.u32 %r1, %r1, 1; setp.lt.u32 %p, %r1, 64; @%p bra SPIN;

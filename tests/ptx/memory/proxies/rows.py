@@ -229,10 +229,10 @@ FIX {wait('full')}
 _ROLES = "setp.ge.u32 %q, %t, 128;\n"
 _PRODUCER = f"""@!%q bra CONSUMER;
 setp.eq.u32 %one, %t, 128;
-{wait('empty')}
-{expect('full', 512)}
-{load('b', '%in', 512, 'full')} // HERE
-{wait('full')}bra END;
+{wait("empty")}
+{expect("full", 512)}
+{load("b", "%in", 512, "full")} // HERE
+{wait("full")}bra END;
 CONSUMER:
 """
 _TOLD = "@%one mbarrier.arrive.shared::cta.b64 %rd1, [empty];\n"

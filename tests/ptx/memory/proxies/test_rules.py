@@ -92,20 +92,29 @@ def test_each_block_is_checked_separately(rows):
 
 
 def test_a_store_after_a_fence_needs_another_fence():
-    kernel = Misuse("", f"""st.shared.u32 [%r13], %t; {FENCE} st.shared.u32 [%r13], %lane; bar.sync 0;
-{store('%out', 'a', 512)} {COMMIT} {WAIT_SENT}""")
+    kernel = Misuse(
+        "",
+        f"""st.shared.u32 [%r13], %t; {FENCE} st.shared.u32 [%r13], %lane; bar.sync 0;
+{store("%out", "a", 512)} {COMMIT} {WAIT_SENT}""",
+    )
     assert kinds(kernel) == ["missing proxy fence"]
 
 
 def test_bytes_next_to_those_that_were_stored_need_no_fence():
-    kernel = Misuse("", f"""st.shared.u32 [%r13], %t; {FENCE} st.shared.u32 [%r13+512], %t; bar.sync 0;
-{store('%out', 'a', 512)} {COMMIT} {WAIT_SENT}""")
+    kernel = Misuse(
+        "",
+        f"""st.shared.u32 [%r13], %t; {FENCE} st.shared.u32 [%r13+512], %t; bar.sync 0;
+{store("%out", "a", 512)} {COMMIT} {WAIT_SENT}""",
+    )
     assert kinds(kernel) == []
 
 
 def test_a_store_by_a_whole_warp_is_a_note_since_the_same_bytes_are_stored_again():
-    kernel = Misuse("", f"""st.shared.u32 [%r13], %t; {FENCE} bar.sync 0; setp.lt.u32 %one, %t, 32;
-{store('%out', 'a', 512)} {COMMIT} {WAIT_SENT}""")
+    kernel = Misuse(
+        "",
+        f"""st.shared.u32 [%r13], %t; {FENCE} bar.sync 0; setp.lt.u32 %one, %t, 32;
+{store("%out", "a", 512)} {COMMIT} {WAIT_SENT}""",
+    )
     assert kinds(kernel) == ["race of equal bytes"]
 
 

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: MIT
+"""The counters of a matrix product in ten steps, without a GPU: python examples/profiling/profile_ladder.py."""
+
+from pathlib import Path
+
+import numpy as np
+
+import wmma_emu as we
+
+M = N = K = 128
+STEPS = {
+    "step01_naive": ((32, 8), (32, 8)), "step02_coalesced": ((32, 8), (32, 8)), "step03_shared": ((32, 32), (32, 32)),
+    "step04_column": ((64, 64), 512), "step05_square": ((64, 64), 256), "step06_vectors": ((64, 64), 256),
+    "step07_swizzled": ((64, 64), 256), "step08_wmma": ((32, 32), 128), "step09_wmma_shared": ((64, 64), 128),
+    "step10_buffered": ((64, 64), 128),
+}  # fmt: skip
+"""The columns and rows of D that a block of each step computes, and its threads; the first step's rows come first."""
+
+
+def profiles():
+    """Yield the name and the profile of each step, after a check of its results."""
+    module = we.ptx.Module.from_file(Path(__file__).with_name("matmul_ladder.cu"), arch="h100")
+    rng = np.random.default_rng(29)
+    a, b = (rng.integers(-4, 5, x).astype(np.float32) for x in ((M, K), (K, N)))
+    for step, ((width, height), block) in STEPS.items():
+        dtype = np.float16 if step >= "step08" else np.float32
+        grid = (M // width, N // height) if step == "step01_naive" else (N // width, M // height)
+        d = np.zeros((M, N), np.float32)
+        report = module[step][grid, block](a.astype(dtype), b.astype(dtype), d, M, N, K, profile=True)
+        if not np.array_equal(d, a @ b):
+            raise SystemExit(f"{step} computes another product")
+        yield step, report.profile.total
+
+
+_HEADS = ("instructions", 12), ("sectors", 8), ("each", 5), ("wavefronts", 10), ("conflicts", 9), ("op/byte", 7)
+
+if __name__ == "__main__":
+    print(f"{'step':18}", *(f"{head:>{width}}" for head, width in _HEADS))
+    for step, total in profiles():
+        print(
+            f"{step:18} {total.executions:12} {total.global_sectors:8} {total.sectors_per_request:5.1f} "
+            f"{total.shared_wavefronts:10} {total.bank_conflicts:9} {total.intensity:7.2f}"
+        )

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: MIT
+"""Profiles in tests: limits on the counters of kernels, files of counters, comparisons with them, and snapshots."""
+
+import difflib
+import json
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from wmma_emu.errors import OptionError, ProfileLimitError, WmmaEmuError
+from wmma_emu.ptx import CoveredLaunches, KernelCoverage, Profile, ProfiledLaunches, covering, profiling
+from wmma_emu.ptx.profile import Limit
+
+__all__ = ["Coverage", "Profiles", "TestProfile"]
+
+_KEY, _COVERAGE_KEY = "wmma_emu_profile", "wmma_emu_coverage"
+
+
+class TestProfile(ProfiledLaunches):
+    """The profile of the launches of a test so far, which can be compared with a snapshot file."""
+
+    __test__ = False
+
+    def __init__(self, folder: Path, *, update: bool) -> None:
+        super().__init__()
+        self._folder, self._update = folder, update
+
+    def matches_snapshot(self, name: str) -> bool:
+        """Compare the counters with a file in the test's folder; `--kernel-profile-update` writes the file.
+
+        Raises
+        ------
+        ProfileLimitError
+            If the file does not exist, or differs; the error shows the lines that do.
+        """
+        path, text = self._folder / name, self.profile.snapshot()
+        if self._update:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        if not path.exists():
+            raise ProfileLimitError(f"{name} does not exist; pytest --kernel-profile-update writes it")
+        before = path.read_text(encoding="utf-8")
+        if text != before:
+            lines = difflib.unified_diff(before.splitlines(), text.splitlines(), name, "now", n=1, lineterm="")
+            shown = "\n".join(lines)
+            raise ProfileLimitError(f"the counters differ from {name}; --kernel-profile-update accepts them\n{shown}")
+        return True
+
+
+class Profiles:
+    """The profile of a test run: its limits, the file that it writes, and the file that it is compared with."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self.update: bool = config.getoption("kernel_profile_update")
+        folder = config.invocation_params.dir
+        paths = (config.getoption(x) for x in ("kernel_profile", "kernel_profile_before"))
+        self._path, self._before = (None if x is None else folder / x for x in paths)
+        self._limits = tuple(config.getoption("kernel_limit"))
+        self._run = Profile()
+        self._failed = ""
+        try:
+            for limit in self._limits:
+                Limit.of(limit)
+            self._known = None if self._before is None else Profile.read(self._before)
+        except OptionError as error:
+            raise pytest.UsageError(f"--kernel-limit: {error}") from None
+        except (OSError, WmmaEmuError) as error:
+            raise pytest.UsageError(f"--kernel-profile-before={self._before}: {error}") from None
+
+    @contextmanager
+    def of_test(self, item: pytest.Item, marker: str) -> Generator[None, None, None]:
+        """Profile a test, and require its limits when it has passed."""
+        with profiling() as found:
+            yield
+        self._run += found.profile
+        found.profile.require(*self._limits)
+        for mark in item.iter_markers(marker):
+            found.profile.require(*mark.args, **mark.kwargs)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """Collect the profile of an xdist worker."""
+        sent = getattr(node, "workeroutput", {}).get(_KEY)
+        if sent:
+            self._run += Profile.from_json(sent)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Write the profile and compare it, or send it to the process that does."""
+        if hasattr(self._config, "workeroutput"):
+            self._config.workeroutput[_KEY] = self._run.to_json()
+            return
+        if self._path is not None:
+            self._run.write(self._path)
+        if self._known is not None:
+            changes = self._run.compare(self._known)
+            self._failed = str(changes) if changes.worse else ""
+            if self._failed and session.exitstatus == pytest.ExitCode.OK:
+                session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """Name what became worse, and the written file."""
+        lines = [] if self._path is None else [f"written: {self._path}"]
+        if self._known is not None:
+            lines += [f"compared with {self._before}:", *(self._failed or "no counter became worse").splitlines()]
+        _show(terminalreporter, lines)
+
+
+class Coverage:
+    """The coverage of a test run, and the file that it writes."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._path = config.invocation_params.dir / config.getoption("kernel_cov")
+        self._found = CoveredLaunches()
+
+    @contextmanager
+    def of_test(self) -> Generator[None, None, None]:
+        """Record the coverage of a test."""
+        with covering(self._found):
+            yield
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """Merge the coverage of an xdist worker."""
+        sent = getattr(node, "workeroutput", {}).get(_COVERAGE_KEY)
+        if sent:
+            given = json.loads(sent)
+            self._found.add(KernelCoverage.from_dict(given["coverage"]), given["paths"])
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self) -> None:
+        """Write the coverage, or send it to the process that does."""
+        if hasattr(self._config, "workeroutput"):
+            sent = {"coverage": self._found.coverage.to_dict(), "paths": self._found.paths}
+            self._config.workeroutput[_COVERAGE_KEY] = json.dumps(sent)
+            return
+        self._found.write(self._path)
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """Show the coverage of each file."""
+        _show(terminalreporter, [*str(self._found).splitlines(), f"written: {self._path}"], "kernels: coverage")
+
+
+def _show(terminalreporter: Any, lines: Iterable[str], title: str = "kernels: counters") -> None:
+    shown = [*lines]
+    if shown:
+        terminalreporter.section(title)
+        for line in shown:
+            terminalreporter.line(line)

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: MIT
+"""Counters in tests: the fixture, limits by marker and option, snapshot files, the profile of a run, comparisons."""
+
+import pytest
+
+from tests.ptx.profile.kernels import TRANSPOSED
+from wmma_emu.ptx import Profile
+
+KERNEL = f'''
+import numpy as np, pytest
+
+def launch(gpu, pitch):
+    text = """{TRANSPOSED}""".replace("PITCH", str(pitch)).replace("SHARED", str(pitch * 32))
+    gpu.ptx(text)["transposed"][1, 32](np.zeros(32, np.uint32))
+'''
+
+
+@pytest.fixture
+def run(pytester):
+    def run(tests, *options):
+        pytester.makepyfile(test_k=KERNEL + tests)
+        return pytester.runpytest_inprocess("-p", "pytest_wmma_emu", "-p", "no:cacheprovider", *options)
+
+    return run
+
+
+def test_the_fixture_has_the_counters_of_its_test(run):
+    run("""
+def test_bad(emulated_gpu, kernel_profile):
+    launch(emulated_gpu, 128)
+    assert kernel_profile["transposed.cu:7"].bank_conflicts == 31
+
+def test_good(emulated_gpu, kernel_profile):
+    assert kernel_profile.kernels == ()
+    launch(emulated_gpu, 132)
+    assert kernel_profile["transposed.cu:7"].bank_conflicts == 0
+""").assert_outcomes(passed=2)
+
+
+def test_limits_fail_a_test_and_name_the_lines(run):
+    result = run("""
+@pytest.mark.kernel_limits("bank_conflicts <= 0", "active_lanes >= 32")
+def test_kernel(emulated_gpu): launch(emulated_gpu, 128)
+
+@pytest.mark.kernel_limits("bank_conflicts <= 0", line="transposed.cu:7")
+def test_line(emulated_gpu): launch(emulated_gpu, 64)
+
+@pytest.mark.kernel_limits("bank_conflicts <= 0")
+def test_good(emulated_gpu): launch(emulated_gpu, 132)
+""")
+    result.assert_outcomes(passed=1, failed=2)
+    out = result.stdout.str()
+    assert "transposed: bank_conflicts is 62; the limit is bank_conflicts <= 0" in out
+    assert "transposed.cu:7: bank_conflicts is 15; the limit is bank_conflicts <= 0" in out
+
+
+@pytest.mark.thorough
+def test_an_option_limits_all_kernels(run):
+    tests = "def test_it(emulated_gpu): launch(emulated_gpu, 128)"
+    run(tests, "--kernel-limit", "bank_conflicts <= 62").assert_outcomes(passed=1)
+    run(tests, "--kernel-limit", "bank_conflicts <= 61").assert_outcomes(failed=1)
+    result = run(tests, "--kernel-limit", "conflicts <= 61")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert "there is no counter conflicts" in result.stderr.str()
+
+
+@pytest.mark.thorough
+def test_a_snapshot_is_written_reviewed_and_compared(run, pytester):
+    tests = """
+def test_it(emulated_gpu, kernel_profile):
+    launch(emulated_gpu, PITCH)
+    assert kernel_profile.matches_snapshot("counters/transposed.txt")
+"""
+    result = run(tests.replace("PITCH", "132"))
+    assert "counters/transposed.txt does not exist; pytest --kernel-profile-update writes it" in result.stdout.str()
+    run(tests.replace("PITCH", "132"), "--kernel-profile-update").assert_outcomes(passed=1)
+    text = (pytester.path / "counters" / "transposed.txt").read_text()
+    assert "transposed.cu:7\n    shared requests 1, shared wavefronts 1\n" in text
+    run(tests.replace("PITCH", "132")).assert_outcomes(passed=1)
+    result = run(tests.replace("PITCH", "128"))
+    result.assert_outcomes(failed=1)
+    assert "+    shared requests 1, shared wavefronts 32, bank conflicts 31" in result.stdout.str()
+
+
+@pytest.mark.thorough
+def test_coverage_is_written_and_shown(run, pytester):
+    result = run("def test_it(emulated_gpu): launch(emulated_gpu, 128)", "--kernel-cov=cov.info")
+    result.assert_outcomes(passed=1)
+    assert "DA:7,1" in (pytester.path / "cov.info").read_text()
+    assert "transposed.cu      3     100%" in result.stdout.str()
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("processes", [(), ("-p", "xdist", "-n2")], ids=["one process", "two processes"])
+def test_the_profile_of_a_run_is_written_and_compared(run, pytester, processes):
+    tests = """
+@pytest.mark.parametrize("n", range(2))
+def test_it(emulated_gpu, n): launch(emulated_gpu, PITCH)
+"""
+    run(tests.replace("PITCH", "132"), "--kernel-profile=a.json", *processes).assert_outcomes(passed=2)
+    assert Profile.read(pytester.path / "a.json").kernels[0].launches == 2
+    result = run(tests.replace("PITCH", "128"), "--kernel-profile-before=a.json", *processes)
+    result.assert_outcomes(passed=2)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert "transposed.cu:7: bank conflicts 0 -> 62" in result.stdout.str()
+    result = run(tests.replace("PITCH", "132"), "--kernel-profile-before=a.json", *processes)
+    assert result.ret == 0 and "no counter became worse" in result.stdout.str()

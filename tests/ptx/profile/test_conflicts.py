@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: MIT
+"""Bank conflicts are explained: the lanes and banks, and the paddings and swizzles that remove them."""
+
+import pytest
+
+import wmma_emu as we
+from tests.ptx.profile.kernels import transposed
+from wmma_emu.ptx.profile.conflicts import ConflictingAccess, explain_conflicts
+
+COLUMN = ConflictingAccess(tuple(range(0, 32 * 128, 128)), 4, True, 31)
+
+
+def test_the_worst_access_of_a_line_is_kept_and_explained():
+    profile = transposed(128)
+    text = str(profile.conflicts_at("transposed.cu:7"))
+    assert text.splitlines() == [
+        "transposed.cu:7: 32 wavefronts, 1 without conflicts",
+        "bank 0: lanes 0-31, 32 words",
+        "rows of 132 instead of 128 bytes: 1 wavefront",
+        "4 bytes at index i of row r at i ^ r % 32: 1 wavefront",
+    ]
+    assert we.ptx.Profile(*[profile.kernels]).conflicts_at("transposed.cu:7", "transposed.cu:8").accesses[1].joins
+
+
+def test_a_remedy_is_computed_for_all_accesses_to_the_array():
+    row = ConflictingAccess(tuple(range(0, 128, 4)), 4, False, 0)
+    found = explain_conflicts("both", [COLUMN, row], 128)
+    assert [x.wavefronts for x in found.remedies] == [2, 2]
+    assert str(found).startswith("both: 33 wavefronts, 2 without conflicts")
+
+
+def test_vectors_are_padded_by_their_size():
+    columns = ConflictingAccess(tuple(x * 128 for x in range(32)), 16, False, 28)
+    padding, swizzle = explain_conflicts("x", [columns], 128).remedies
+    assert padding == ("rows of 144 instead of 128 bytes", 4)
+    assert swizzle == ("16 bytes at index i of row r at i ^ r % 8", 4)
+
+
+def test_the_length_of_rows_is_requested_if_it_is_not_known():
+    random = ConflictingAccess((0, 128, *[-1] * 30), 8, True, 1)
+    assert "pass row_bytes" in str(explain_conflicts("x", [random._replace(addresses=(0, *[-1] * 31))]))
+    with pytest.raises(we.errors.ArgumentValueError, match="row_bytes=12 is not a positive multiple of 8"):
+        explain_conflicts("x", [random], 12)
+
+
+def test_a_line_without_conflicts_is_an_error():
+    with pytest.raises(we.errors.ArgumentValueError, match=r"transposed\.cu:7 has no bank conflicts"):
+        transposed(132).conflicts_at("transposed.cu:7")

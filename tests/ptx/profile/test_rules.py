@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: MIT
+"""Rules of profiles: counters are exact and deterministic, are counted when asked for, and change no bit."""
+
+import numpy as np
+import pytest
+
+import wmma_emu as we
+from tests.ptx.profile.kernels import DIVERGING, TRANSPOSED, profile_of, transposed
+
+
+@pytest.mark.parametrize(("pitch", "conflicts"), [(4, 0), (8, 1), (64, 15), (128, 31), (132, 0), (0, 0)])
+def test_conflicts_are_the_wavefronts_beyond_those_without_conflicts(pitch, conflicts):
+    line = transposed(pitch)["transposed.cu:7"]
+    assert (line.shared_requests, line.bank_conflicts, line.shared_wavefronts) == (1, conflicts, conflicts + 1)
+    assert line.conflicts_per_request == conflicts
+
+
+def test_warps_and_blocks_add_up():
+    one, four = transposed(128), transposed(128, warps=4)
+    assert four["transposed.cu:8"].bank_conflicts == 4 * one["transposed.cu:8"].bank_conflicts == 124
+    assert (four.total.executions, four.total.barriers) == (4 * one.total.executions, 4)
+
+
+def test_a_launch_that_is_not_asked_has_no_profile():
+    module = we.ptx.Module(TRANSPOSED.replace("PITCH", "4").replace("SHARED", "128"), arch="sm_90")
+    x = np.zeros(32, np.uint32)
+    assert module["transposed"][1, 32](x).profile is None
+    with we.ptx.profiling() as profile:
+        module["transposed"][1, 32](x)
+        module["transposed"][1, 32](x)
+    assert module["transposed"][1, 32](x).profile is None
+    assert profile.kernels[0].launches == 2 and profile.total.global_requests == 4
+
+
+def test_counting_changes_no_bit_and_no_finding():
+    module = we.ptx.Module(DIVERGING, arch="sm_90", findings="report")
+    one, other = np.zeros(64, np.uint32), np.zeros(64, np.uint32)
+    reports = module["diverging"][2, 64](one, 40), module["diverging"][2, 64](other, 40, profile=True)
+    assert one.tobytes() == other.tobytes()
+    assert [x.id for x in reports[0].findings] == [x.id for x in reports[1].findings]
+    assert reports[0].instructions == reports[1].instructions
+
+
+def test_two_profiles_of_a_launch_are_equal():
+    assert transposed(64) == transposed(64)
+
+
+@pytest.mark.parametrize(("n", "diverging", "stores"), [(0, 0, 0), (32, 0, 1), (40, 1, 2), (64, 0, 2)])
+def test_branches_that_divide_a_warp_are_counted(n, diverging, stores):
+    profile = profile_of(DIVERGING, "diverging", 1, 64, np.zeros(64, np.uint32), n)
+    branch, store = profile["line 14"], profile["line 15"]
+    assert (branch.branches, branch.divergent_branches) == (2, diverging)
+    assert (branch.threads_taken, branch.threads_not_taken) == (64 - n, n)
+    assert (store.executions, store.threads, store.divergent_executions) == (stores, n, diverging)
+
+
+def test_threads_whose_guard_does_not_hold_are_active_but_do_not_execute():
+    line = profile_of(DIVERGING, "diverging", 1, 64, np.zeros(64, np.uint32), 64)["line 18"]
+    assert (line.executions, line.active_threads, line.threads, line.active_lanes) == (2, 64, 1, 32)
+    assert (line.atomics, line.global_requests, line.global_sectors) == (1, 1, 1)
+
+
+def test_threads_of_a_partial_warp_do_not_diverge():
+    profile = profile_of(DIVERGING, "diverging", 1, 40, np.zeros(64, np.uint32), 40)
+    assert profile["line 15"].divergent_executions == 0 and profile["line 15"].threads == 40
+
+
+def test_profile_is_true_or_false():
+    with pytest.raises(we.errors.OptionError, match="profile='yes' is neither True nor False"):
+        we.ptx.LaunchOptions(profile="yes")

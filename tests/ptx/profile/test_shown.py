@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: MIT
+"""Profiles as text, JSON, CSV and HTML; their lines by name; comparisons."""
+
+import csv
+import html.parser
+
+import pytest
+
+import wmma_emu as we
+from tests.ptx.profile.kernels import transposed
+
+
+@pytest.fixture(scope="module")
+def profile():
+    return transposed(128)
+
+
+def test_a_line_is_found_by_its_file_and_number(profile):
+    assert profile["transposed.cu:7"].where == "transposed.cu:7"
+    assert profile["line 15"].text == "mad.lo.u32 %r3, %r1, 128, %r3;"
+    assert profile["transposed"].kernel == "transposed"
+
+
+@pytest.mark.parametrize(("key", "message"), [
+    ("transposed.cu:70", "no instruction of transposed.cu:70; the nearest lines with instructions are 7, 8 and 9"),
+    ("gemm.cu:7", "no instruction of gemm.cu:7; its files are transposed.cu"),
+    ("line 1", "the PTX has no instruction at line 1"),
+    ("transposing", "no kernel or line 'transposing'; it has transposed, and lines such as 'gemm.cu:41'"),
+    (7, "no kernel or line 7; it has transposed"),
+])  # fmt: skip
+def test_a_line_without_instructions_is_an_error_that_names_the_nearest(profile, key, message):
+    with pytest.raises(we.errors.UnknownNameError, match=message):
+        profile[key]
+
+
+def test_the_text_says_what_conflicts(profile):
+    text = profile.to_text(100)
+    assert "shared memory: 2 accesses, 32.0 wavefronts each, 62 bank conflicts" in text
+    line = next(x for x in text.splitlines() if x.startswith("transposed.cu:7"))
+    assert line.split()[1:] == ["1", "32.0", "1", "31.0"]
+    assert max(map(len, text.splitlines())) <= 100
+    assert "\x1b[31mtransposed.cu:7" in profile.to_text(color=True)
+    assert "st.shared" in profile.to_text(160, by="ptx")
+
+
+def test_json_is_read_again(profile, tmp_path):
+    profile.write(tmp_path / "a.json")
+    again = we.ptx.Profile.read(tmp_path / "a.json")
+    assert again == profile and again.to_dict() == profile.to_dict()
+    assert str(again.compare(profile)) == "no counter changed"
+
+
+def test_a_file_that_is_not_a_profile_is_an_error(tmp_path):
+    for text in ("{}", "no", '{"version": 9}'):
+        (tmp_path / "a.json").write_text(text)
+        with pytest.raises(we.errors.ArgumentValueError, match=r"a\.json"):
+            we.ptx.Profile.read(tmp_path / "a.json")
+
+
+def test_csv_has_a_row_for_each_line(profile):
+    rows = list(csv.DictReader(profile.to_csv().splitlines()))
+    assert {x["line"]: x["bank_conflicts"] for x in rows}["transposed.cu:7"] == "31"
+    assert len(list(csv.DictReader(profile.to_csv("ptx").splitlines()))) == len(profile.ptx_lines)
+    with pytest.raises(we.errors.UnknownNameError, match="by='file' is neither"):
+        profile.to_csv("file")
+
+
+class _Balance(html.parser.HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.open, self.cells = [], []
+
+    def handle_starttag(self, tag, attrs):
+        if tag not in ("meta",):
+            self.open.append(tag)
+        if dict(attrs).get("class") in ("hot", "warm"):
+            self.cells.append(dict(attrs)["class"])
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+@pytest.mark.parametrize("form", ["to_html", "_repr_html_"])
+def test_the_page_marks_conflicts(profile, form):
+    found = _Balance()
+    found.feed(getattr(profile, form)())
+    assert found.open == [] and found.cells.count("hot") == 2
+
+
+def test_a_comparison_names_what_became_worse_and_better():
+    changes = transposed(128).compare(transposed(132))
+    assert str(changes).splitlines()[:2] == ["worse:", "  transposed: shared wavefronts 2 -> 64"]
+    assert "transposed.cu:7: bank conflicts 0 -> 31" in str(changes) and changes.better == ()
+    assert transposed(132).compare(transposed(128)).worse == ()

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: MIT
+"""Convolutions are matrix products over windows, in the stated order of k, forward and backward."""
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed: the tests do not depend on it")
+
+import wmma_emu as we  # noqa: E402
+from tests.torch.shared import numbers, same  # noqa: E402
+from wmma_emu.torch import convolutions  # noqa: E402
+
+pytestmark = pytest.mark.filterwarnings("ignore::wmma_emu.errors.UnverifiedModelWarning")
+
+F = torch.nn.functional
+GEOMETRIES = [(1, 0, 1), (2, 1, 1), (1, 2, 2), (2, 1, 2), (3, 1, 1)]
+
+
+def window_matrix(x, size, order, **geometry):
+    """The rows of A, by PyTorch's own unfolding: channels, then positions."""
+    c = x.shape[1]
+    columns = F.unfold(x.float(), size, **geometry).mT.to(x.dtype).reshape(-1, c, size[0] * size[1])
+    return (columns.mT if order == "rsc" else columns).reshape(len(columns), -1)
+
+
+@pytest.mark.parametrize("order", ["rsc", "crs"])
+def test_a_convolution_equals_gemm_of_its_windows_in_the_order_of_k(order):
+    x, w = numbers(2, 5, 9, 8), numbers(7, 5, 3, 2, seed=1)
+    with we.torch.emulate("a100", convolution_order=order) as emulation:
+        d = F.conv2d(x, w, stride=2, padding=1)
+    filters = w.flatten(2).mT.reshape(7, -1) if order == "rsc" else w.flatten(1)
+    a = window_matrix(x, (3, 2), order, stride=2, padding=1)
+    expected = we.gemm(a, filters.T, arch="a100", out_dtype="bf16")
+    same(d.permute(0, 2, 3, 1).reshape(-1, 7), expected)
+    assert [(r.operation, r.shape) for r in emulation.log] == [("convolution", (50, 7, 30))]
+
+
+def test_the_gradient_of_the_weight_adds_over_images_and_output_positions():
+    x, w, grad = numbers(2, 5, 9, 8), numbers(7, 5, 3, 2, seed=1, grad=True), numbers(2, 7, 5, 5, seed=2)
+    with we.torch.emulate("a100"):
+        (F.conv2d(x, w, stride=2, padding=1) * grad).sum().backward()
+    windows = window_matrix(x, (3, 2), "rsc", stride=2, padding=1)
+    expected = we.gemm(grad.movedim(1, 0).reshape(7, -1), windows, arch="a100", out_dtype="bf16")
+    same(w.grad, expected.reshape(7, 3, 2, 5).permute(0, 3, 1, 2).contiguous())
+
+
+def test_the_gradient_of_the_input_adds_over_filter_positions_and_output_channels():
+    x, w, grad = numbers(1, 5, 6, 6, grad=True), numbers(7, 5, 3, 3, seed=1), numbers(1, 7, 4, 4, seed=2)
+    with we.torch.emulate("a100"):
+        (F.conv2d(x, w) * grad).sum().backward()
+    windows = window_matrix(F.pad(grad, (2, 2, 2, 2)), (3, 3), "rsc").reshape(-1, 9, 7).flip(1).reshape(-1, 63)
+    filters = w.permute(2, 3, 0, 1).reshape(63, 5)
+    same(x.grad[0].reshape(5, -1).T.contiguous(), we.gemm(windows, filters, arch="a100", out_dtype="bf16"))
+
+
+def test_a_bias_is_added_after_the_product_is_rounded():
+    x, w, bias = numbers(2, 5, 9), numbers(7, 5, 3, seed=1), numbers(7, seed=2)
+    with we.torch.emulate("a100"):
+        same(F.conv1d(x, w, bias), F.conv1d(x, w) + bias[:, None])
+
+
+@pytest.mark.parametrize("rank", [1, 2, 3])
+@pytest.mark.parametrize("groups", [1, 2])
+@pytest.mark.parametrize("transposed", [False, True])
+def test_convolutions_of_every_geometry_have_pytorchs_numbers_in_float64(rank, groups, transposed):
+    for stride, padding, dilation in GEOMETRIES:
+        x = numbers(2, 4, *[9, 8, 7][:rank], dtype=torch.float64, grad=True)
+        shape = (4, 6 // groups) if transposed else (6, 4 // groups)
+        w = numbers(*shape, *[3, 2, 3][:rank], dtype=torch.float64, seed=1, grad=True)
+        function = getattr(F, f"conv{'_transpose' if transposed else ''}{rank}d")
+        options = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
+        if transposed and stride > 1:
+            options["output_padding"] = 1
+
+        def results(function=function, x=x, w=w, options=options):
+            y = function(x, w, **options)
+            slopes = torch.autograd.grad(y.square().sum(), (x, w), create_graph=True)
+            return [y, *slopes, *torch.autograd.grad(sum(t.square().sum() for t in slopes), (x, w))]
+
+        expected = results()
+        with we.torch.emulate("a100") as emulation:
+            found = results()
+        assert not emulation.log.untouched
+        for one, other in zip(found, expected, strict=True):
+            torch.testing.assert_close(one, other, rtol=1e-12, atol=1e-9)
+
+
+def test_channels_last_is_kept_and_images_are_divided(monkeypatch):
+    x, w = numbers(4, 5, 9, 8), numbers(7, 5, 3, 3, seed=1)
+    with we.torch.emulate("a100"):
+        whole = F.conv2d(x, w)
+        last = F.conv2d(x.contiguous(memory_format=torch.channels_last), w)
+        monkeypatch.setattr(convolutions, "_WINDOW_ELEMENTS", 1)
+        parts = F.conv2d(x, w)
+    same(last, whole)
+    same(parts, whole)
+    assert last.is_contiguous(memory_format=torch.channels_last) and whole.is_contiguous()
+
+
+def test_float32_convolutions_use_tf32_unless_cudnn_must_not():
+    x, w = numbers(2, 5, 9, dtype=torch.float32), numbers(7, 5, 3, dtype=torch.float32, seed=1)
+    with we.torch.emulate("a100") as emulation:
+        F.conv1d(x, w)
+        torch.backends.cudnn.allow_tf32 = False
+        try:
+            F.conv1d(x, w)
+        finally:
+            torch.backends.cudnn.allow_tf32 = True
+    assert ["tf32" in r.instruction for r in emulation.log] == [True, False]

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: MIT
+"""Memory that counts accesses: requests, sectors, wavefronts, collisions."""
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from wmma_emu.layouts.spec import LANES
+from wmma_emu.ptx.memory.async_copies import AsyncCopies
+from wmma_emu.ptx.memory.masks import narrowest
+from wmma_emu.ptx.memory.resolved_access import ResolvedAccess
+from wmma_emu.ptx.memory.wave_memory import WaveMemory
+from wmma_emu.ptx.profile.counting import ACCESS_RULES, Counting
+from wmma_emu.ptx.profile.patterns import paired_patterns, patterns_of
+from wmma_emu.ptx.profile.tile_accesses import tile_accesses
+from wmma_emu.ptx.profile.wavefronts import Lanes, Rows
+from wmma_emu.ptx.program.program import PtxInstruction
+from wmma_emu.ptx.threads import Active, Array
+
+_OF_SHARED = {
+    "ld": "load", "ldu": "load", "ldmatrix": "store", "wmma": "load", "st": "store", "stmatrix": "store",
+    "atom": "atomic", "red": "atomic",
+}  # fmt: skip
+"""The rule by which accesses to shared memory are counted, by mnemonic. Textures and mbarriers have other units."""
+
+_ATOMIC = ("atom", "red")
+_LINE = 128
+
+
+class CountingMemory(WaveMemory):
+    """The memory of one wave; its accesses are counted."""
+
+    def __init__(self, counting: Counting, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.counting = counting
+        self.copies = _CountingCopies(self)
+
+    def resolve(
+        self, instruction: PtxInstruction, space: str, addresses: Array, size: int, count: int, alignment: int,
+        active: Active, *, write: bool, ordering: str,
+    ) -> ResolvedAccess:  # fmt: skip
+        """Resolve the bytes of an access, and count it."""
+        resolved = super().resolve(
+            instruction, space, addresses, size, count, alignment, active, write=write, ordering=ordering
+        )
+        mnemonic = instruction.mnemonic
+        if mnemonic in _OF_SHARED:
+            self._count(instruction, space, addresses, size * count, resolved.mask)
+        elif mnemonic == "cp" and "bulk" in instruction.modifiers and space == "global":
+            full = np.broadcast_shapes(addresses.shape, self.threads.shape)
+            lanes = int(np.prod(full)) if resolved.mask is None else int(np.broadcast_to(resolved.mask, full).sum())
+            self.counting.simply(instruction, bulk_bytes=lanes * size * count)
+        return resolved
+
+    def _count(self, instruction: PtxInstruction, space: str, addresses: Array, size: int, mask: Active) -> None:
+        if "const" in instruction.modifiers:
+            found = patterns_of(addresses, mask, self.threads.shape, 4)
+            self.counting.simply(instruction, constant_requests=int(found.counts.sum()))
+            return
+        is_atomic = instruction.mnemonic in _ATOMIC
+        rule = f"shared {_OF_SHARED[instruction.mnemonic]}" if space == "shared" else space
+        rule = "global atomic" if is_atomic and space == "global" else rule
+        if rule not in ACCESS_RULES:  # parameters
+            return
+        if instruction.mnemonic == "wmma":
+            for one, bytes_each, taken, is_matrix in tile_accesses(instruction, self.chip, space, addresses, mask):
+                joins = instruction.modifiers[0] == "load" and not is_matrix
+                rule = space if space != "shared" else "shared load" if joins else "shared store"
+                found = patterns_of(one, taken, self.threads.shape, ACCESS_RULES[rule].unit)
+                self.counting.accessed(instruction, rule, bytes_each, found, partial(self._rows, one, taken))
+            return
+        found = patterns_of(addresses, mask, self.threads.shape, ACCESS_RULES[rule].unit)
+        self.counting.accessed(instruction, rule, size, found, partial(self._rows, addresses, mask))
+        if is_atomic:
+            self.counting.collided(instruction, found)
+
+    def _rows(self, addresses: Array, mask: Active) -> tuple[Rows, Lanes]:
+        """Return the accesses of all warps that take part: addresses and lanes, (accesses, 32)."""
+        full = np.broadcast_shapes(addresses.shape, self.threads.shape, () if mask is None else mask.shape)
+        active = np.broadcast_to(True if mask is None else mask, full).reshape(-1, LANES)
+        rows = np.broadcast_to(addresses, full).reshape(-1, LANES).astype(np.int64)
+        taken = active.any(axis=1)
+        return rows[taken], active[taken]
+
+
+class _CountingCopies(AsyncCopies):
+    """The asynchronous copies of a wave; each is counted once, whatever it reads."""
+
+    memory: CountingMemory
+
+    def issue(
+        self, instruction: PtxInstruction, target: Array, source: Array, size: int, read: Array, active: Active
+    ) -> None:
+        memory = self.memory
+        active_now = memory.threads.exists if active is None else active
+        reads = None if (read != 0).all() else np.broadcast_to(read != 0, memory.threads.shape)
+        found = paired_patterns(source, target, narrowest(active_now, reads), memory.threads.shape, _LINE)
+        memory.counting.copied(instruction, size, found, bypasses="cg" in instruction.modifiers)
+        super().issue(instruction, target, source, size, read, active)

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: MIT
+"""The parts of a profile: instructions and lines with their counters, and kernels."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+from wmma_emu.ptx.profile.conflicts import ConflictingAccess
+from wmma_emu.ptx.profile.counters import COUNTERS, Counters
+from wmma_emu.ptx.profile.instruction_costs import kind_of
+from wmma_emu.ptx.program.program import KernelProgram, PtxInstruction
+from wmma_emu.ptx.reports.frames import own_frames
+
+
+@dataclass(frozen=True, slots=True)
+class ProfiledInstruction(Counters):
+    """An instruction of the PTX with its counters.
+
+    ``line`` is its line of the PTX, ``text`` the statement there; ``file`` and ``number`` are its own source line, ""
+    and 0 if it is unknown. ``kind`` is its kind in the instruction mix, ``is_branch`` whether it is a branch with a
+    guard. ``conflicting`` is an access to shared memory with many bank conflicts, if it has any.
+    """
+
+    line: int = 0
+    opcode: str = ""
+    text: str = ""
+    kind: str = ""
+    file: str = ""
+    number: int = 0
+    is_branch: bool = False
+    conflicting: ConflictingAccess | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ProfiledLine(Counters):
+    """A line with the counters of its instructions.
+
+    ``where`` is the file and line of the source, such as "gemm.cu:41", or "line 54" of the PTX; ``text`` is the line.
+    """
+
+    where: str = ""
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class KernelProfile:
+    """The counters of a kernel, added over its launches.
+
+    Attributes
+    ----------
+    kernel, arch : str
+    launches : int
+    grid, block : tuple of int
+        Of the last launch.
+    shared_bytes : int
+        The shared memory of a block, static and dynamic.
+    instructions : tuple of ProfiledInstruction
+        The instructions of the PTX, also those that were never executed.
+    """
+
+    kernel: str
+    arch: str
+    launches: int
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    shared_bytes: int
+    instructions: tuple[ProfiledInstruction, ...] = field(repr=False)
+
+    @cached_property
+    def total(self) -> Counters:
+        """The counters of all instructions."""
+        return Counters.total(self.instructions)
+
+    @property
+    def mix(self) -> dict[str, int]:
+        """The executions of each kind of instruction, of PTX, not of machine code; the most frequent kind first."""
+        found: dict[str, int] = {}
+        for x in self.instructions:
+            found[x.kind] = found.get(x.kind, 0) + x.executions
+        return dict(sorted(((k, v) for k, v in found.items() if v), key=lambda item: -item[1]))
+
+    def __add__(self, other: "KernelProfile") -> "KernelProfile":
+        """Add the counters of another launch of the same kernel."""
+        return replace(
+            other, launches=self.launches + other.launches,
+            instructions=tuple(
+                added(x, y) for x, y in zip(self.instructions, other.instructions, strict=True)
+            ),
+        )  # fmt: skip
+
+    @property
+    def identity(self) -> tuple[object, ...]:
+        """The facts that launches of one kernel share."""
+        return self.kernel, self.arch, tuple((x.line, x.text, x.file, x.number) for x in self.instructions)
+
+
+def values_of(counters: Counters) -> dict[str, int]:
+    """Return all counters by name."""
+    return {name: getattr(counters, name) for name in COUNTERS}
+
+
+def added(one: ProfiledInstruction, other: ProfiledInstruction) -> ProfiledInstruction:
+    """Add the counters of other executions of an instruction, and keep the worse of the two accesses."""
+    worst = max((x for x in (one.conflicting, other.conflicting) if x), key=lambda x: x.conflicts, default=None)
+    changes: dict[str, Any] = {**values_of(one + other), "conflicting": worst}
+    return replace(one, **changes)
+
+
+def profiled_instructions(
+    program: KernelProgram,
+    instructions: Iterable[PtxInstruction],
+    counted: Iterable[Counters],
+    conflicting: Mapping[int, ConflictingAccess],
+) -> tuple[ProfiledInstruction, ...]:
+    """Join the instructions of a program to their counters, in the order of the PTX; those of one line that are equal
+    are added.
+    """
+    found: dict[tuple[int, str], ProfiledInstruction] = {}
+    for index, (instruction, counters) in enumerate(zip(instructions, counted, strict=True)):
+        source = next(iter(own_frames(instruction.source)), None)
+        key = instruction.line, instruction.opcode
+        one = ProfiledInstruction(
+            **values_of(counters), line=instruction.line, opcode=instruction.opcode,
+            text=program.text(instruction.line), kind=kind_of(instruction),
+            file="" if source is None else source.file, number=0 if source is None else source.line,
+            is_branch=instruction.mnemonic == "bra" and instruction.guard is not None,
+            conflicting=conflicting.get(index),
+        )  # fmt: skip
+        found[key] = added(found[key], one) if key in found else one
+    return tuple(found[key] for key in sorted(found, key=lambda key: key[0]))

@@ -1,0 +1,350 @@
+# SPDX-License-Identifier: MIT
+"""The profile of launches: counters by kernel, by source line and by line of the PTX."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from wmma_emu.errors import ArgumentValueError, ProfileLimitError, UnknownNameError, shorten
+from wmma_emu.ptx.profile.comparison import ProfileChanges, changes_of
+from wmma_emu.ptx.profile.conflicts import ConflictExplanation, explain_conflicts
+from wmma_emu.ptx.profile.counters import Counters
+from wmma_emu.ptx.profile.limits import Limit
+from wmma_emu.ptx.profile.lines import KernelProfile, ProfiledInstruction, ProfiledLine, values_of
+from wmma_emu.ptx.profile.page import page_of, table_html
+from wmma_emu.ptx.profile.plain import csv_of, json_of, kernel_to_dict, parsed
+from wmma_emu.ptx.profile.snapshot import snapshot_of
+from wmma_emu.ptx.profile.text import summary_of, table_of
+from wmma_emu.ptx.reports.frames import short_path
+from wmma_emu.spellings import in_either_spelling
+from wmma_emu.suggestions import listed, nearest
+
+_LINE = re.compile(r"(?:(?P<file>.+):)?(?:line )?(?P<number>\d+)")
+_NEAR = 3
+
+
+@dataclass(frozen=True)
+class Profile:
+    """The profile of one or several launches.
+
+    Attributes
+    ----------
+    kernels : tuple of KernelProfile
+    sources : mapping
+        The text of each source file, by its name in the PTX; files that are not available are left out.
+
+    Examples
+    --------
+    >>> import numpy as np, wmma_emu as we
+    >>> module = we.ptx.Module('''.version 8.0
+    ... .target sm_90
+    ... .address_size 64
+    ... .visible .entry k(.param .u64 x) {
+    ...   .reg .b32 %r<3>; .reg .b64 %d<3>; .shared .b8 s[4096];
+    ...   mov.u32 %r1, %tid.x; mov.u64 %d1, s;
+    ...   mad.wide.u32 %d1, %r1, 128, %d1;
+    ...   st.shared.u32 [%d1], %r1;
+    ...   ret;
+    ... }''')
+    >>> profile = module["k"][1, 32](np.zeros(1), profile=True).profile
+    >>> profile["line 8"].bank_conflicts, profile["k"].total.shared_wavefronts
+    (31, 32)
+    """
+
+    kernels: tuple[KernelProfile, ...] = ()
+    sources: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def total(self) -> Counters:
+        """The counters of all kernels."""
+        return Counters.total(x.total for x in self.kernels)
+
+    @property
+    def lines(self) -> tuple[ProfiledLine, ...]:
+        """The source lines with instructions, by file and number; lines of the PTX where the source is unknown."""
+        return tuple(self._lines.values())
+
+    @cached_property
+    def _lines(self) -> dict[tuple[str, int], ProfiledLine]:
+        found: dict[tuple[str, int], list[ProfiledInstruction]] = {}
+        for x in self._instructions():
+            found.setdefault((x.file, x.number or x.line), []).append(x)
+        ordered = sorted(found.items(), key=lambda item: (not item[0][0], item[0]))
+        return {key: self._line(key, parts) for key, parts in ordered}
+
+    @cached_property
+    def ptx_lines(self) -> tuple[ProfiledLine, ...]:
+        """The lines of the PTX with instructions, kernel by kernel."""
+        found: list[ProfiledLine] = []
+        for kernel in self.kernels:
+            lines: dict[int, list[ProfiledInstruction]] = {}
+            for x in kernel.instructions:
+                lines.setdefault(x.line, []).append(x)
+            found += [self._line(("", line), parts) for line, parts in sorted(lines.items())]
+        return tuple(found)
+
+    def _instructions(self) -> Iterator[ProfiledInstruction]:
+        for kernel in self.kernels:
+            yield from kernel.instructions
+
+    def _line(self, key: tuple[str, int], parts: list[ProfiledInstruction]) -> ProfiledLine:
+        file, number = key
+        text = self.text_of(file, number) if file else parts[0].text
+        where = f"{short_path(file)}:{number}" if file else f"line {number}"
+        return ProfiledLine(**values_of(Counters.total(parts)), where=where, text=text)
+
+    def text_of(self, file: str, number: int) -> str:
+        """Return a line of a source file, "" if it is not available."""
+        lines = self.sources.get(file, "").split("\n")
+        return lines[number - 1].strip() if 0 < number <= len(lines) else ""
+
+    def __getitem__(self, key: str) -> "ProfiledLine | KernelProfile":
+        """Return a source line ("gemm.cu:41"), a line of the PTX ("line 54"), or a kernel (its name).
+
+        Raises
+        ------
+        UnknownNameError
+            If the launches have no instruction of such a line, or no such kernel.
+        """
+        for kernel in self.kernels:
+            if kernel.kernel == key:
+                return kernel
+        found = _LINE.fullmatch(key) if isinstance(key, str) else None
+        if found is None:
+            names = [x.kernel for x in self.kernels]
+            raise UnknownNameError(
+                f"the profile has no kernel or line {shorten(key)}; it has "
+                f"{listed(nearest(key, names, _NEAR, 0) or names) or 'no kernel'}, and lines such as 'gemm.cu:41'"
+            )
+        return self._line_at(key, found["file"] or "", int(found["number"]))
+
+    def _line_at(self, key: str, file: str, number: int) -> ProfiledLine:
+        if not file:
+            parts = [x for x in self._instructions() if x.line == number]
+            if parts:
+                return self._line(("", number), parts)
+            raise UnknownNameError(f"the PTX has no instruction at line {number}")
+        lines = [at for at in self._lines if at[0] and (at[0] == file or short_path(at[0]) == file.replace("\\", "/"))]
+        here = [at for at in lines if at[1] == number]
+        if len(here) == 1:
+            return self._lines[here[0]]
+        if here:
+            raise UnknownNameError(f"{key} is a line of {listed(x[0] for x in here)}; name the whole path")
+        near = sorted(lines, key=lambda at: abs(at[1] - number))[:_NEAR]
+        files = sorted({short_path(at[0]) for at in self._lines if at[0]})
+        hint = (
+            f"the nearest lines with instructions are {listed(sorted(x[1] for x in near))}"
+            if near
+            else f"its files are {listed(files)}" if files else "its source lines are unknown"
+        )  # fmt: skip
+        raise UnknownNameError(f"the profile has no instruction of {key}; {hint}")
+
+    def __add__(self, other: "Profile") -> "Profile":
+        """Add the counters of other launches; launches of the same kernel are added to each other."""
+        found = {x.identity: x for x in self.kernels}
+        for x in other.kernels:
+            found[x.identity] = found[x.identity] + x if x.identity in found else x
+        return Profile(tuple(found.values()), {**self.sources, **other.sources})
+
+    def compare(self, before: "Profile") -> ProfileChanges:
+        """Compare the kernels that both have with an earlier profile of the same launches.
+
+        Lines are compared by their text, so that lines that only moved do not differ.
+        """
+        common = {x.kernel for x in self.kernels} & {x.kernel for x in before.kernels}
+        old, new = before._only(common), self._only(common)
+        kernels = changes_of(old._totals(), new._totals())
+        lines = changes_of(old._by_text(), new._by_text())
+        changes = [*kernels, *lines]
+        return ProfileChanges(
+            tuple(x for x in changes if x.is_worse), tuple(x for x in changes if not x.is_worse)
+        )  # fmt: skip
+
+    def _only(self, names: set[str]) -> "Profile":
+        return Profile(tuple(x for x in self.kernels if x.kernel in names), self.sources)
+
+    def _totals(self) -> dict[str, Counters]:
+        return {x.kernel: x.total for x in self.kernels}
+
+    def _by_text(self) -> dict[str, Counters]:
+        """Return the counters of each line by its file and text, or by its number if the text is not available."""
+        found: dict[str, Counters] = {}
+        for (file, _), x in self._lines.items():
+            name = f"{short_path(file)}: {x.text}" if file and x.text else x.where
+            found[name] = found.get(name, Counters()) + x
+        return found
+
+    def require(self, *limits: str, line: str | None = None) -> None:
+        """Require limits of a line, or of every kernel.
+
+        Parameters
+        ----------
+        *limits : str
+            Such as ``"bank_conflicts <= 0"`` or ``"active_lanes >= 24"``: a counter or a ratio of `Counters`.
+        line : str, optional
+            A line, as for ``profile[line]``.
+
+        Raises
+        ------
+        OptionError
+            If a limit has the wrong form, or there is no such counter.
+        ProfileLimitError
+            If a limit does not hold; the error names the lines that contribute most.
+        UnknownNameError
+            If there is no such line.
+        """
+        wanted = [Limit.of(x) for x in limits]
+        if line is not None:
+            found = self[line]
+            counters = found.total if isinstance(found, KernelProfile) else found
+            texts = [x.text(line, counters) for x in wanted if not x.holds(counters)]
+        else:
+            texts = [
+                limit.text(kernel.kernel, kernel.total, self._only({kernel.kernel}).lines)
+                for kernel in self.kernels
+                for limit in wanted
+                if not limit.holds(kernel.total)
+            ]
+        if texts:
+            raise ProfileLimitError("\n".join(texts))
+
+    def conflicts_at(self, *lines: str, row_bytes: int | None = None) -> ConflictExplanation:
+        """Explain the bank conflicts of lines, and search a padding or a swizzle that removes them.
+
+        An access of each line with many conflicts is explained: at least as many as its accesses have on average.
+
+        Parameters
+        ----------
+        *lines : str
+            Lines, as for ``profile[line]``, that access the same array.
+        row_bytes : int, optional
+            The bytes of a row of the array; by default the most frequent distance between neighbouring lanes.
+
+        Raises
+        ------
+        ArgumentValueError
+            If none of the lines has a conflict, or ``row_bytes`` does not fit the access.
+        UnknownNameError
+            If there is no such line.
+        """
+        found = []
+        for key in lines:
+            line = self[key]
+            parts = [x for x in self._instructions() if self._is_at(x, line)]
+            own = [x.conflicting for x in parts if x.conflicting is not None]
+            found += [max(own, key=lambda x: x.conflicts)] if own else []
+        if not found:
+            raise ArgumentValueError(f"{listed(lines) or 'no line'} has no bank conflicts in loads and stores")
+        return explain_conflicts(listed(lines), found, row_bytes)
+
+    def _is_at(self, instruction: ProfiledInstruction, line: "ProfiledLine | KernelProfile") -> bool:
+        """Return whether an instruction belongs to a line, or to a kernel."""
+        if isinstance(line, KernelProfile):
+            return instruction in line.instructions
+        source = f"{short_path(instruction.file)}:{instruction.number}"
+        return line.where == (f"line {instruction.line}" if line.where.startswith("line ") else source)
+
+    def snapshot(self) -> str:
+        """Return the counters of kernels and lines as text without line numbers, for a file that is reviewed."""
+        return snapshot_of(self.kernels, self._by_text().items())
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+    @in_either_spelling
+    def to_text(self, width: int = 100, *, by: str = "line", color: bool = False) -> str:
+        """Return a summary of each kernel, and a table of the executed lines.
+
+        Parameters
+        ----------
+        width : int
+            The number of columns.
+        by : {"line", "ptx"}
+            Whether the table has lines of the source or of the PTX.
+        color : bool
+            Whether to add ANSI escape sequences: lines with many conflicts, or unused bytes, are coloured.
+        """
+        summaries = [line for kernel in self.kernels for line in summary_of(kernel)]
+        lines = self._lines_by(by)
+        return "\n".join([*summaries, *(["", *table_of(lines, width, color=color)] if lines else [])])
+
+    def _lines_by(self, by: str) -> tuple[ProfiledLine, ...]:
+        if by not in ("line", "ptx"):
+            raise UnknownNameError(f"by={shorten(by)} is neither 'line' nor 'ptx'")
+        return self.lines if by == "line" else self.ptx_lines
+
+    def __rich__(self) -> Any:
+        """Return the text for a console of `rich`."""
+        from rich.text import Text
+
+        return Text.from_ansi(self.to_text(color=True))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain data; counters that are 0 are left out."""
+        return {"kernels": [kernel_to_dict(x) for x in self.kernels], "sources": dict(self.sources)}
+
+    def to_json(self) -> str:
+        """Return everything as JSON, with a line for each instruction; `read` reads it again."""
+        return json_of(self.kernels, self.sources)
+
+    def to_csv(self, by: str = "line") -> str:
+        """Return a table of all counters as CSV.
+
+        Parameters
+        ----------
+        by : {"line", "ptx"}
+            Whether a row is a line of the source or of the PTX.
+
+        Raises
+        ------
+        UnknownNameError
+            If it is neither.
+        """
+        return csv_of(self._lines_by(by))
+
+    def to_html(self) -> str:
+        """Return a page with the annotated sources, in one file."""
+        return page_of(self.kernels, self._lines, self.sources)
+
+    def _repr_html_(self) -> str:
+        return table_html(self.kernels, self.lines)
+
+    def write(self, path: str | PathLike[str]) -> None:
+        """Write the profile to a file: as HTML or CSV if its name ends so, else as JSON."""
+        target = Path(path)
+        writers = {".html": self.to_html, ".csv": self.to_csv}
+        target.write_text(writers.get(target.suffix.lower(), self.to_json)(), encoding="utf-8")
+
+    @classmethod
+    def read(cls, path: str | PathLike[str]) -> "Profile":
+        """Read a profile from a file that `write` has written as JSON.
+
+        Raises
+        ------
+        ArgumentValueError
+            If the file is not such a file.
+        """
+        return cls(*parsed(Path(path).read_bytes(), Path(path).name))
+
+    @classmethod
+    def from_json(cls, text: str) -> "Profile":
+        """Return the profile that `to_json` has written.
+
+        Raises
+        ------
+        ArgumentValueError
+            If it has written something else.
+        """
+        return cls(*parsed(text, "the JSON"))
+
+
+def sources_of(
+    instructions: Iterable[ProfiledInstruction], text_of: Callable[[str], str]
+) -> dict[str, str]:  # fmt: skip
+    """Return the available contents of the files of instructions."""
+    texts = {file: text_of(file) for file in sorted({x.file for x in instructions if x.file})}
+    return {file: text for file, text in texts.items() if text}

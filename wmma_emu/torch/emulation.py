@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: MIT
+"""The switch for PyTorch's matrix products: a context, a decorator, and a wrapper of modules."""
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from functools import wraps
+from types import TracebackType
+from typing import Any
+
+import torch
+
+from wmma_emu.errors import CallError, shorten
+from wmma_emu.instructions import Arch
+from wmma_emu.models import EmulationLog, EmulationOptions, options_of
+from wmma_emu.torch.mode import ProductMode
+from wmma_emu.torch.products import Multiplier
+from wmma_emu.torch.wrapper import emulated_module
+
+
+class Emulation:
+    """An emulation of a chip's matrix products, made by `emulate`.
+
+    Attributes
+    ----------
+    options : EmulationOptions
+    log : EmulationLog
+        The products up to now.
+    """
+
+    def __init__(self, options: EmulationOptions) -> None:
+        self.options = options
+        self._multiply = Multiplier(options)
+        self._entered: list[ExitStack] = []
+
+    @property
+    def log(self) -> EmulationLog:
+        """The products up to now, and what was not emulated."""
+        return self._multiply.log
+
+    @property
+    def multiplier(self) -> Multiplier:
+        """The object that multiplies, for comparisons of emulations."""
+        return self._multiply
+
+    def __enter__(self) -> "Emulation":
+        stack = ExitStack()
+        stack.callback(_set_fused_paths, *_set_fused_paths(False, False))
+        if not self._entered:
+            self._multiply.places.begin()
+        stack.enter_context(ProductMode(self._multiply))
+        self._entered.append(stack)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, where: TracebackType | None
+    ) -> None:
+        if not self._entered:
+            raise CallError("this emulation is not on: `with` enters it, and leaves it once")
+        self._entered.pop().close()
+        if not self._entered:
+            self._multiply.places.end()
+
+    def __call__(self, what: Any) -> Any:
+        """Return a function, or a module, that always runs in this emulation.
+
+        The gradient of a module is computed in the emulation, too, wherever ``backward`` is called.
+
+        Raises
+        ------
+        CallError
+            If it is neither.
+        """
+        if isinstance(what, torch.nn.Module):
+            return emulated_module(what, self, lambda: ProductMode(self._multiply))
+        if not callable(what) or isinstance(what, type):
+            raise CallError(
+                f"an emulation wraps a function or a torch.nn.Module, not {shorten(what)}; for a block of code write "
+                "with wmma_emu.torch.emulate(...):"
+            )
+        return self._function(what)
+
+    def _function(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(function)
+        def run(*arguments: Any, **named: Any) -> Any:
+            with self:
+                return function(*arguments, **named)
+
+        return run
+
+    def __repr__(self) -> str:
+        return f"<emulation of {self.options.arch or 'nothing'}, {len(self.log)} products>"
+
+
+def emulate(arch: str | Arch | None, **options: Any) -> Emulation:
+    """Compute every matrix product of PyTorch with the bits of a chip, forward and backward, in unedited code.
+
+    Use the result in ``with``, as a decorator, or on a module, which returns one that is always emulated. Tensors may
+    be on the CPU or on a GPU; the products are computed on the CPU. Emulations belong to a thread, and may be nested:
+    the innermost counts, and ``emulate(None)`` is a region without emulation. Code of ``torch.compile`` runs
+    uncompiled.
+
+    Parameters
+    ----------
+    arch : str or Arch or None
+        The chip: ``"a100"``, ``"sm_90"``, ...
+    **options
+        `EmulationOptions`: ``like``, ``k_order``, ``tf32_conversion``, ``convolution_order``, ``attention_tile``, ...
+
+    Returns
+    -------
+    Emulation
+        Its ``log`` has every product.
+
+    Raises
+    ------
+    UnsupportedInstructionError
+        If the chip or an option does not exist.
+
+    Notes
+    -----
+    `OPERATIONS` lists the operations of ATen that become products; those that ATen composes of them, such as ``linear``
+    and ``einsum``, need no entry. Every product equals `wmma_emu.gemm` of the same operands, with a plain loop over k
+    unless ``like`` or ``k_order`` say otherwise. Float32 products are TF32 where PyTorch would use it on a GPU:
+    ``torch.set_float32_matmul_precision``, ``torch.backends.cuda.matmul`` and, for convolutions, where PyTorch allows
+    it by default, ``torch.backends.cudnn``. `UNTOUCHED` lists what is computed by PyTorch on the host; elementwise
+    operations and reductions are, too.
+
+    Examples
+    --------
+    >>> import torch, wmma_emu as we
+    >>> A, B = torch.full((1, 16), 1.75 * 2**-12).half(), torch.full((16, 1), 2**-12).half()
+    >>> A[0, 0] = B[0, 0] = 1
+    >>> for chip in ("v100", "a100", "h100"):
+    ...     with we.torch.emulate(chip) as emulation:
+    ...         d = torch.mm(A, B, out_dtype=torch.float32)
+    ...     print(chip, hex(d.view(torch.int32).item()), emulation.log[0].arithmetic)
+    v100 0x3f800000 recorded
+    a100 0x3f800007 recorded
+    h100 0x3f80000b measured
+    """
+    return Emulation(options_of(arch, options))
+
+
+def _set_fused_paths(of_attention: bool, of_onednn: bool) -> tuple[bool, bool]:
+    """Switch PyTorch's fused paths, whose products no mode sees; return what they were."""
+    before = torch.backends.mha.get_fastpath_enabled(), torch._C._get_mkldnn_enabled()
+    torch.backends.mha.set_fastpath_enabled(of_attention)
+    torch._C._set_mkldnn_enabled(of_onednn)
+    return before
