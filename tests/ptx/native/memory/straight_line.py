@@ -48,7 +48,7 @@ def native_function(name, define, *types):
 
 @cache
 def prepared(body: str, before: str, count: int):
-    """The prepared kernel with a body, and parameters for ``count`` arrays; a single piece of shared memory begins at 0."""
+    """The prepared kernel with a body, and parameters for ``count`` arrays; one piece of shared memory begins at 0."""
     parameters = ", ".join(f".param .u64 a{i}" for i in range(count))
     kernel = Module(f"{HEAD}{before}\n.visible .entry k({parameters}) {{\n{REGISTERS}\n{body}\nret;\n}}")["k"]
     if sum(x.space == "shared" for x in kernel.program.symbols) < 2:
