@@ -131,8 +131,6 @@ class MachineWord(IntEnum):
     SMID = Word.FIRST_OF_MACHINE + 22
     WAITING = Word.FIRST_OF_MACHINE + 23
     """The offset in the memory of a warp of the lanes that wait at each barrier: 16 words of 32 bits."""
-    HAS_WARPGROUPS = Word.FIRST_OF_MACHINE + 24
-    """Whether the kernel has instructions that the warps of a warpgroup execute together."""
 
 
 class BarrierField(IntEnum):

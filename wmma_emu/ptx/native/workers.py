@@ -129,7 +129,6 @@ class Worker:
             MachineWord.BARRIERS: self._barriers.ctypes.data,
             MachineWord.WAITING: table.waiting,
             MachineWord.MULTIPROCESSORS: residency_of(launching.arch).multiprocessors,
-            MachineWord.HAS_WARPGROUPS: int(table.has_warpgroups),
         }  # fmt: skip
         for word, value in values.items():
             self.context[word] = value
