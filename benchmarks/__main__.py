@@ -18,7 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchmarks import checks, copies, first_launch, kernels, memory, ptx, speed, startup, workers
+from benchmarks import checks, copies, first_launch, kernels, machines, memory, ptx, speed, startup, workers
 from benchmarks.machine import installed, machine
 from benchmarks.page import filled
 from benchmarks.tables import TABLES, machine_line
@@ -50,6 +50,7 @@ PARTS: dict[str, Callable[[bool], list[dict[str, Any]]]] = {
     "speed": _speed,
     "kernels": lambda quick: kernels.measure(32 if quick else 256, 1 if quick else 5),
     "ptx": ptx.measure,
+    "machines": machines.measure,
     "first_launch": lambda quick: first_launch.measure(*((1, first_launch.QUICK) if quick else (3, first_launch.FULL))),
     "checks": checks.measure,
     "copies": lambda quick: copies.measure(128 if quick else 512, 1 if quick else 9),

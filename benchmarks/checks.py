@@ -82,7 +82,7 @@ def _engine() -> str:
 
 def _example(name: str) -> tuple[Launch, Launch]:
     case = CASES[name]
-    module = Module(compiled(case.text), engine=_engine(), findings="raise")
+    module = Module(compiled(case.text), engine=_engine(), findings="raise", machine="numpy")
     launch = module[case.kernel][case.grid, case.block, case.shared]
     arguments = case.draw(1)
     return lambda: launch(*arguments), lambda: launch(*arguments, checks=())
@@ -90,7 +90,7 @@ def _example(name: str) -> tuple[Launch, Launch]:
 
 def _memory_kernel(name: str, blocks: int) -> tuple[Launch, Launch]:
     kernel = MEMORY_KERNELS[name]
-    launch = Module(kernel.text, findings="raise")["k"][blocks, kernel.threads]
+    launch = Module(kernel.text, findings="raise", machine="numpy")["k"][blocks, kernel.threads]
     arguments = kernel.arguments(blocks)
     return lambda: launch(*arguments), lambda: launch(*arguments, checks=())
 

@@ -35,7 +35,7 @@ from wmma_emu.ptx.launch.module import Module
 case, engine = CASES[sys.argv[1]], sys.argv[2]
 text, arguments = compiled(case.text), case.draw(1)
 start = time.perf_counter()
-launch = Module(text, engine=engine, findings="raise")[case.kernel][case.grid, case.block, case.shared]
+launch = Module(text, engine=engine, findings="raise", machine="numpy")[case.kernel][case.grid, case.block, case.shared]
 seconds = []
 for _ in range(int(sys.argv[3])):
     launch(*arguments)

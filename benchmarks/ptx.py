@@ -64,7 +64,7 @@ def measure(quick: bool) -> list[dict[str, Any]]:
 
 
 def _measure(what: str, case: Case, engine: str, rounds: int) -> dict[str, Any]:
-    module = Module(compiled(case.text), engine=engine, findings="raise")
+    module = Module(compiled(case.text), engine=engine, findings="raise", machine="numpy")
     kernel, arguments = module[case.kernel], case.draw(1)
     launch = kernel[case.grid, case.block, case.shared]
     report = launch(*arguments)  # includes the compilation

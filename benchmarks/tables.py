@@ -131,6 +131,19 @@ def _ptx(results: Results) -> Table:
     return Table("Kernels from their PTX (sm_80, all cores)", columns, rows)
 
 
+def _machines(results: Results) -> Table:
+    rows = [
+        (
+            x["what"], x["how"], f"{x['seconds'] * 1e3:,.3g} ms",
+            f"{x['fastest'] * 1e3:,.3g} to {x['slowest'] * 1e3:,.3g} ms",
+            "" if x["ratio"] is None else f"{x['ratio']:.3g}", _when(x),
+        )
+        for x in results.get("machines", [])
+    ]  # fmt: skip
+    columns = ("kernel", "on", "time of the processor", "fastest to slowest", "times the native machine's", "measured")
+    return Table("A launch on each machine", columns, rows)
+
+
 def _checks(results: Results) -> Table:
     rows = [
         (
@@ -215,6 +228,7 @@ TABLES: dict[str, Callable[[Results], Table]] = {
     "workers": _workers,
     "kernels": _kernels,
     "ptx": _ptx,
+    "machines": _machines,
     "first_launch": _first_launch,
     "checks": _checks,
     "copies": _copies,

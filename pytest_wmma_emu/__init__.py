@@ -90,6 +90,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="when asynchronous copies and wgmma of the launches of `emulated_gpu` move their data: at once, as late "
         "as the kernel allows, or both, and compare the results bit for bit",
     )  # fmt: skip
+    group.addoption(
+        "--ptx-machine", choices=("auto", "native", "numpy"), default="auto",
+        help="the machine that runs the launches of `emulated_gpu`: the native one, an error if it cannot; the NumPy "
+        "machine; or auto, the native one if it can, and the NumPy machine again if anything may be wrong",
+    )  # fmt: skip
     rule = (
         "the action for findings of the launches of `emulated_gpu`: error, warn or off, for all of them, or for a kind "
         "or a severity, as in 'off:race within a warp' or error:warning"
@@ -264,6 +269,7 @@ def emulated_gpu(request: pytest.FixtureRequest) -> "EmulatedGpu":
     return EmulatedGpu(
         schedules=request.config.getoption("ptx_schedules"),
         asynchrony=request.config.getoption("ptx_asynchrony"),
+        machine=request.config.getoption("ptx_machine"),
         findings=lambda: session.rules,
         watch=session.watch,
         baseline=None if session.files is None else session.files.baseline,

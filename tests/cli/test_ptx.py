@@ -224,7 +224,7 @@ def test_an_interrupt_leaves_no_file(run, texts, monkeypatch):
 
     monkeypatch.setattr("wmma_emu.ptx.machine.wave_execution.WaveExecution.run", interrupted)
     before = sorted(os.listdir())
-    assert main(list(scale("y.npy=x.npy", "0.5", "6"))) == 130
+    assert main([*scale("y.npy=x.npy", "0.5", "6"), "--machine", "numpy"]) == 130
     assert sorted(os.listdir()) == before
 
 

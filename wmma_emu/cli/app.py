@@ -33,7 +33,7 @@ _BROKEN_PIPE = 141
 """The exit status that shells report for a program ended by a closed pipe (SIGPIPE)."""
 
 _KEYWORD = re.compile(
-    r"\b(instr|arch|reference|engine|threads|lowering|model|scale_a|scale_b|a_format|b_format|contraction|schedule|schedules|asynchrony|max_steps|max_bytes|checks|silence|"
+    r"\b(instr|arch|reference|engine|threads|lowering|model|scale_a|scale_b|a_format|b_format|contraction|schedule|schedules|asynchrony|machine|max_steps|max_bytes|checks|silence|"
     r"max_seconds)="
 )
 """Keywords that the library's messages name, and that are options on the command line."""

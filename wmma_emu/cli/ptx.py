@@ -159,7 +159,7 @@ def _options_of_launch(arguments: Namespace) -> dict[str, Any]:
 
 def _launch(arguments: Namespace, terminal: Terminal) -> int:
     options: dict[str, Any] = {"schedules": check_number("--schedules", arguments.schedules, first=1)}
-    options |= {"asynchrony": arguments.asynchrony, **_options_of_launch(arguments)}
+    options |= {"asynchrony": arguments.asynchrony, "machine": arguments.machine, **_options_of_launch(arguments)}
     options["silence"] = [_silence(x) for x in arguments.silence]
     if arguments.baseline is not None:
         options["baseline"] = Baseline.read(arguments.baseline)

@@ -17,6 +17,7 @@ _ARGUMENT = (
     "promotion, dtype) and OUT.npy=map:8x64:zeros:f16:64x128; null; bytes:0a0b, a struct"
 )
 _ASYNCHRONIES = ("eager", "late", "both")
+_MACHINES = ("auto", "native", "numpy")
 _CHECKS = ("memory", "undefined", "races", "synchronisation", "none")
 
 
@@ -80,6 +81,9 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     option(parser, "--asynchrony", completes=_ASYNCHRONIES, metavar="A", default="eager",
         help="when asynchronous copies and wgmma move their data: eager (default), at once; late, as late as the "
         "kernel allows; both, and compare the results")  # fmt: skip
+    option(parser, "--machine", completes=_MACHINES, metavar="M", default="auto",
+        help="the machine that runs the kernel: native, an error if it cannot; numpy; or auto (default), the native "
+        "one if it can, and the NumPy machine again if anything may be wrong")  # fmt: skip
     option(parser, "-v", "--verbose", action="store_true",
         help="show each finding in full, else at most 12 lines of each; show every warning in full"
     )  # fmt: skip

@@ -12,10 +12,21 @@ from wmma_emu.formats.integers import integer_of
 from wmma_emu.formats.libraries import library_of
 from wmma_emu.formats.memory_limit import require_memory
 
-__all__ = ["MAX_AXES", "as_numpy", "integer_of", "is_masked"]
+__all__ = ["MAX_AXES", "as_numpy", "integer_of", "is_masked", "is_numpy"]
 
 MAX_AXES = 32
 """The largest number of axes that NumPy broadcasts and that all of its functions accept."""
+
+
+def is_numpy(array: object) -> bool:
+    """Return whether NumPy's functions accept an object as it is: an array, a scalar, or a symbol of `wmma_emu.llvm`.
+
+    Examples
+    --------
+    >>> is_numpy(np.float32(1)), is_numpy(1.0)
+    (True, False)
+    """
+    return isinstance(array, np.ndarray | np.generic) or getattr(type(array), "array_module", None) is np
 
 
 def is_masked(array: object) -> bool:

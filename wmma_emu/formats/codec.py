@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from wmma_emu.errors import ArgumentError, shorten
-from wmma_emu.formats.arrays import is_masked
+from wmma_emu.formats.arrays import is_masked, is_numpy
 from wmma_emu.formats.memory_limit import require_memory
 from wmma_emu.formats.rounding import Bits, Int64s, round_pack
 from wmma_emu.formats.spec import Format, Overflow, Rounding
@@ -108,10 +108,10 @@ def decode(bits: Bits, fmt: Format | str) -> NDArray[np.float64]:
     return np.where(u.sign, -magnitude, magnitude)
 
 
-def _require_patterns(bits: object, fmt: Format) -> None:
+def _require_patterns(bits: Any, fmt: Format) -> None:
     """Reject arrays that are not unsigned: a float or a signed integer would be read as a different number."""
     dtype = getattr(bits, "dtype", None)
-    if not isinstance(bits, np.ndarray | np.generic) or dtype is None or dtype.kind != "u":
+    if not is_numpy(bits) or dtype is None or dtype.kind != "u":
         given = type(bits).__name__ if dtype is None else f"an array of {shorten(dtype, str)}"
         raise ArgumentError(
             f"{fmt} patterns are unsigned integers of NumPy, such as {fmt.storage}, not {given}; "

@@ -41,8 +41,8 @@ def zeroed(shape: int | tuple[int, ...], dtype: DTypeLike = np.uint8) -> NDArray
     return np.frombuffer(pages, dtype).reshape(shape)
 
 
-def aligned(size: int, fill: int) -> NDArray[np.uint8]:
-    """Return bytes with one value at an address that is a multiple of `ALIGNMENT`, as a separate buffer.
+def aligned(size: int, fill: int | None = None) -> NDArray[np.uint8]:
+    """Return bytes with one value, or any, at an address that is a multiple of `ALIGNMENT`, as a separate buffer.
 
     Examples
     --------
@@ -50,7 +50,9 @@ def aligned(size: int, fill: int) -> NDArray[np.uint8]:
     >>> found, found.ctypes.data % 256
     (array([255, 255, 255, 255, 255], dtype=uint8), 0)
     """
-    whole = np.full(size + ALIGNMENT, fill, np.uint8)
+    whole = np.empty(size + ALIGNMENT, np.uint8)
+    if fill is not None:
+        whole.fill(fill)
     begin = -whole.ctypes.data % ALIGNMENT
     # The memory view hides the bytes around, so that they do not count as the buffer.
     return np.frombuffer(whole.data[begin : begin + size], np.uint8) if size else whole[:0]

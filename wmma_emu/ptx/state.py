@@ -192,7 +192,8 @@ class State:
 
     @cached_property
     def _of_launch(self) -> dict[str, int]:
-        return launch_registers(self.arch, self.memory)
+        memory = self.memory
+        return launch_registers(self.arch, self.program, memory.dynamic_shared_bytes, memory.heap.workspace)
 
     def _special(self, operand: SpecialRegister) -> Array:
         if operand.name in CLOCKS:

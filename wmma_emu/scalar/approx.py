@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.errors import ArgumentError, OptionError, ShapeError, UnsupportedInstructionError, shorten
-from wmma_emu.formats.arrays import is_masked
+from wmma_emu.formats.arrays import is_masked, is_numpy
 from wmma_emu.scalar.approx_datapath import namespace
 from wmma_emu.scalar.approx_double import rcp64h, rsqrt64h, rsqrt_f64, upper
 from wmma_emu.scalar.approx_narrow import NARROW, pairs
@@ -153,7 +153,9 @@ def approx_factors(name: str, *operands: Any, ftz: bool = False) -> tuple[Any, A
     wide = [x.astype(np.int64) for x in _broadcast(*operands)]
     xp = namespace(wide[0])
     one, other = function(*wide)
-    return one.astype(np.uint32), xp.broadcast_to(xp.asarray(other), one.shape).astype(np.uint32)
+    return one.astype(np.uint32), xp.broadcast_to(
+        xp.full_like(one, other) if isinstance(other, int) else other, one.shape
+    ).astype(np.uint32)
 
 
 def _broadcast(*operands: Any) -> list[Any]:
@@ -176,7 +178,7 @@ def _of_words(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _apply(function: Callable[..., Any], *operands: Any) -> Any:
     """Apply a function element by element; NumPy arrays are processed in blocks."""
-    if namespace(operands[0]) is not np:
+    if not isinstance(operands[0], np.ndarray | np.generic):
         return function(*operands)
     flat = [np.ascontiguousarray(x).reshape(-1) for x in operands]
     result: NDArray[Any] = np.empty_like(flat[0])
@@ -188,7 +190,7 @@ def _apply(function: Callable[..., Any], *operands: Any) -> Any:
 
 
 def _check(bits: Any, name: str, dtypes: tuple[Any, ...], format: str) -> None:
-    if not isinstance(bits, np.ndarray | np.generic) and not hasattr(bits, "__cuda_array_interface__"):
+    if not is_numpy(bits) and not hasattr(bits, "__cuda_array_interface__"):
         given = shorten(bits)
     elif is_masked(bits):
         given = "a masked array; pass x.filled(value)"

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from wmma_emu.scalar.approx_tables import TABLES, rows, squares
+from wmma_emu.scalar.approx_tables import TABLES, rows, squares, truncated_square
+from wmma_emu.scalar.traceable import looked_up, tabulated
 
 NAN, SIGN, INFINITY = 0x7FFF_FFFF, 0x8000_0000, 0x7F80_0000
 
@@ -23,14 +24,16 @@ _DOUBLE_BIAS, _SINGLE_BIAS = 1023, 127
 
 
 def namespace(array: Any) -> Any:
-    """Return the module that an array belongs to: NumPy or CuPy.
+    """Return the module that an array belongs to: NumPy or CuPy. A symbol names the module whose functions accept it.
 
     Examples
     --------
     >>> namespace(np.zeros(1)).__name__
     'numpy'
     """
-    return np if isinstance(array, np.ndarray | np.generic) else sys.modules[type(array).__module__.partition(".")[0]]
+    if isinstance(array, np.ndarray | np.generic):
+        return np
+    return getattr(type(array), "array_module", None) or sys.modules[type(array).__module__.partition(".")[0]]
 
 
 @cache
@@ -94,10 +97,10 @@ def interpolate(name: str, segment: Any, position: Any) -> Any:
     array([0.70710682])
     """
     module = namespace(position).__name__
-    c0, c1, c2 = (x[segment] for x in _on(module, name))
+    c0, c1, c2 = (looked_up(x, segment) for x in _on(module, name))
     (square,) = _on(module, "")
     c1 *= position
-    c2 *= square[position]
+    c2 *= tabulated(square, truncated_square, position)
     c0 += c1
     c0 += c2
     return c0

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.formats import format_of
-from wmma_emu.scalar.approx_datapath import interpolate, namespace, select
+from wmma_emu.scalar.approx_datapath import interpolate, select
 from wmma_emu.scalar.fused import fma, mul
 
 _NAN, _INFINITY, _SIGN = 0x7FFF_FFFF, 0x7FF0_0000, 0x8000_0000
@@ -64,8 +64,7 @@ def rsqrt64h(word: Any) -> Any:
 
 def upper(function: Any, bits: Any) -> Any:
     """Apply a function of upper words to f64 patterns; the lower word of the result is zero."""
-    xp = namespace(bits)
-    return xp.asarray(function((bits >> np.uint64(32)).astype(np.int64))).astype(np.uint64) << np.uint64(32)
+    return function((bits >> np.uint64(32)).astype(np.int64)).astype(np.uint64) << np.uint64(32)
 
 
 def rsqrt_f64(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:

@@ -111,9 +111,8 @@ def factors_of_div(a: Any, b: Any, kind: str, ftz: bool) -> tuple[Any, Any]:
     small = _is_small(b) & (not ftz)
     large = Fields(b).magnitude > _2_TO_126 if kind == "full" else xp.zeros_like(small)
     if (large | small).any():
-        # Even a factor of 1 is applied: it replaces a NaN, and with .ftz a subnormal number becomes zero.
         factor = xp.where(large, _QUARTER, xp.where(small, _2_TO_24, _ONE))
-        a, b = multiply(a, factor, ftz=ftz), multiply(b, factor, ftz=ftz)
+        a, b = xp.where(large | small, multiply(a, factor, ftz=ftz), a), multiply(b, factor, ftz=ftz)
     return a, algebraic.rcp(b)
 
 

@@ -4,6 +4,7 @@
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,7 @@ POSITION_BITS = 17
 """The bits of the position within a segment. A function with 16 bits uses the upper ones."""
 
 SQUARE_CUT = 19
-"""The lowest column of partial products in the squarer; `squares` defines the columns."""
+"""The lowest column of partial products in the squarer; `truncated_square` defines the columns."""
 
 _FILE = "approx_coefficients.csv"
 _GPU = "NVIDIA H200, driver 580.159.04, 2026-11-21"
@@ -78,29 +79,34 @@ def rows(name: str) -> NDArray[np.int64]:
     return table
 
 
-@cache
-def squares() -> NDArray[np.int64]:
-    """Tabulate the squarer: the sum of the partial products of a position in columns 19 and above.
+def truncated_square(position: Any) -> Any:
+    """Compute the squarer: the sum of the partial products of a position in columns 19 and above.
 
     Lower columns are not built, rounded or compensated. Bit i times itself is in column 2i; the two equal products of
-    bits i and j are one bit in column i + j + 1.
+    bits i and j are one bit in column i + j + 1. The result is in units of 2**19.
 
-    The table has 2**17 positions, in units of 2**19, so that the square of a position in [0, 1) has 15 fraction bits.
+    Examples
+    --------
+    >>> truncated_square(np.array([1 << 9, 1 << 10, 0x1FFFF]))
+    array([    0,     2, 32759])
+    """
+    total = position & 0
+    for i in range(SQUARE_CUT // 2 + 1, POSITION_BITS):
+        # The bits below bit i whose product with it is in a column that is built, and bit i itself.
+        products = ((position & (1 << i) - 1) >> SQUARE_CUT - 1 - i) + (1 << 2 * i - SQUARE_CUT)
+        total = total + products * (position >> i & 1)
+    return total
+
+
+@cache
+def squares() -> NDArray[np.int64]:
+    """Tabulate `truncated_square` of all 2**17 positions; a square of a position in [0, 1) has 15 fraction bits.
 
     Examples
     --------
     >>> squares()[[1 << 9, 1 << 10, 0x1FFFF]].tolist(), (0x1FFFF**2) >> 19
     ([0, 2, 32759], 32767)
     """
-    position = np.arange(1 << POSITION_BITS, dtype=np.int64)
-    bits = [position >> i & 1 for i in range(POSITION_BITS)]
-    total = np.zeros_like(position)
-    for i, x in enumerate(bits):
-        if 2 * i >= SQUARE_CUT:
-            total += x << 2 * i
-        for j in range(i):
-            if i + j + 1 >= SQUARE_CUT:
-                total += (x & bits[j]) << i + j + 1
-    total >>= SQUARE_CUT
-    total.flags.writeable = False
-    return total
+    table: NDArray[np.int64] = truncated_square(np.arange(1 << POSITION_BITS, dtype=np.int64))
+    table.flags.writeable = False
+    return table

@@ -9,6 +9,7 @@ import numpy as np
 
 from wmma_emu.scalar.approx_datapath import NAN, Fields, interpolate, leading_bits, namespace, select
 from wmma_emu.scalar.approx_tables import TANH_BINADES
+from wmma_emu.scalar.traceable import looked_up
 
 _FIRST, _END = min(TANH_BINADES) + 127, max(TANH_BINADES) + 128
 _ONE = 0x3F80_0000
@@ -38,7 +39,7 @@ def tanh(word: Any) -> Any:
     ['0x3f42f848', '0x80000001', '0xbf800000']
     """
     x = Fields(word)
-    first, logarithm = (table[x.exponent] for table in _binades(namespace(word).__name__))
+    first, logarithm = (looked_up(table, x.exponent) for table in _binades(namespace(word).__name__))
     segment = first + (x.fraction >> (23 - logarithm))
     position = (x.fraction >> (6 - logarithm)) & 0x1_FFFF
     magnitude = leading_bits(interpolate("tanh", segment, position))

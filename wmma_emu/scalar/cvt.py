@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from wmma_emu.errors import ArgumentError, ShapeError, UnsupportedInstructionError, shorten
 from wmma_emu.formats import Format, Overflow, Rounding, format_of, round_pack, unpack
-from wmma_emu.formats.arrays import is_masked
+from wmma_emu.formats.arrays import is_masked, is_numpy
 from wmma_emu.formats.rounding import Bits
 from wmma_emu.scalar.conversion import convert, convert_scaled
 from wmma_emu.scalar.cvt_integers import float_from_integer, integer_from_float, integer_from_integer, round_to_whole
@@ -100,22 +100,23 @@ def cvt(
     elements = sources if len(sources) > 1 else _elements(sources[0], source)
     scales = _scales(scale, form, instruction)
     try:
-        shape = np.broadcast_shapes(*(x.shape for x in (*elements, *scales)))
+        np.broadcast_shapes(*(x.shape for x in (*elements, *scales)))
     except ValueError:
         names = ("a",) if len(sources) == 1 else ("b", "a")
         given = [*zip(names, sources, strict=True), *(("scale", x) for x in scales[:1])]
         shapes = ", ".join(f"{name} {x.shape}" for name, x in given)
         raise ShapeError(f"the shapes of the sources do not broadcast: {shapes}") from None
-    word = np.zeros(shape, np.uint64)
+    word: Any = None
     for i, bits in enumerate(elements):
         if scales:
             bits, factor = np.broadcast_arrays(bits, scales[i])
             converted = _scaled(np.atleast_1d(bits), np.atleast_1d(factor), source.element, target.element, form)
         else:
             converted = _convert(np.atleast_1d(bits), source.element, target.element, form)
-        converted = converted.reshape(bits.shape)
-        word |= converted.astype(np.uint64) << np.uint64(i * target.slot_bits)
-    return np.asarray(word.astype(f"u{target.bits // 8}"))
+        part = converted.reshape(bits.shape).astype(np.uint64)
+        word = part if word is None else word | part << np.uint64(i * target.slot_bits)
+    result: NDArray[Any] = word.astype(f"u{target.bits // 8}")[...]
+    return result
 
 
 def _scales(scale: Any, form: CvtForm, instruction: str) -> list[Bits]:
@@ -140,7 +141,7 @@ def _scaled(bits: Bits, scales: Bits, source: Format, target: Format, form: CvtF
 def _register(bits: Any, source: CvtType, instruction: str, name: str) -> Bits:
     """Check a source and keep its significant bits."""
     width = source.bits
-    array = isinstance(bits, np.ndarray | np.generic) and not is_masked(bits)
+    array = is_numpy(bits) and not is_masked(bits)
     if not array or bits.dtype.kind != "u":
         given = shorten(bits.dtype, str) if array else type(bits).__name__
         raise ArgumentError(
@@ -153,7 +154,7 @@ def _register(bits: Any, source: CvtType, instruction: str, name: str) -> Bits:
             f"{name} of {instruction!r} holds {source.name}, {width} bits a register, not {shorten(bits.dtype, str)}; "
             f"pass uint{width}"
         )
-    word = np.asarray(bits)
+    word: Bits = bits[...]
     return (
         word
         if word.dtype.itemsize * 8 == width

@@ -76,7 +76,7 @@ def root(a: Bits, fmt: Format, rounding: Rounding, nan: NaNOutput = "canonical")
         rest = rest - np.where(take, trial, np.uint64(0))
         found = found << one | take
     word = round_pack(
-        x.sign, found.view(np.int64), (exponent - odd) // 2 - (digits - pairs), fmt, rounding, sticky=rest != 0
+        x.sign, found.view(np.int64), (exponent - odd >> 1) - (digits - pairs), fmt, rounding, sticky=rest != 0
     )
     nothing = (x.significand == 0) & ~x.is_infinity & ~x.is_nan
     word = np.where(nothing, a, word)

@@ -15,6 +15,7 @@ from wmma_emu.scalar.environment import in_ieee_arithmetic
 from wmma_emu.scalar.exact_sums import Doubles, to_odd, two_sum
 from wmma_emu.scalar.reference import NaNOutput
 from wmma_emu.scalar.specials import combine_specials, propagate_nan, sign_of_zero
+from wmma_emu.scalar.traceable import fused
 from wmma_emu.scalar.wide import Wide, add_signed, length, multiply, shift_left, shift_right_with_sticky
 
 _F64 = format_of("f64")
@@ -42,6 +43,9 @@ def fma_f64(target: Format, rounding: Rounding, nan: NaNOutput, overflow: Overfl
     a, b, c = (operand.astype(np.uint64, copy=False) for operand in (a, b, c))
     if rounding != "RNE" or target != _F64:
         return _exact(target, rounding, nan, overflow, a, b, c)
+    at_once = fused(a.view(np.float64), b.view(np.float64), c.view(np.float64))
+    if at_once is not None:
+        return _with_nan(at_once, nan, a, b, c)
     safe = _in_range(a, _FACTOR_LIMIT) & _in_range(b, _FACTOR_LIMIT) & _in_range(c, _ADDEND_LIMIT)
     if safe.all():
         return _on_floats(a, b, c)
@@ -52,6 +56,15 @@ def fma_f64(target: Format, rounding: Rounding, nan: NaNOutput, overflow: Overfl
     result[safe] = _on_floats(a[safe], b[safe], c[safe])
     result[rest] = _exact(target, rounding, nan, overflow, a[rest], b[rest], c[rest])
     return result
+
+
+def _with_nan(result: Doubles, nan: NaNOutput, a: Bits, b: Bits, c: Bits) -> Bits:
+    """Replace a NaN by the canonical one, or by the first NaN of the operands, made quiet."""
+    word: Bits = np.where(result != result, np.uint64(_F64.canonical_nan), result.view(np.uint64))
+    if nan == "canonical":
+        return word
+    x, y, z = unpack(a, _F64), unpack(b, _F64), unpack(c, _F64)
+    return propagate_nan(word, _F64, (b, y), (c, z), (a, x))
 
 
 def mul_f64(target: Format, rounding: Rounding, nan: NaNOutput, overflow: Overflow, a: Bits, b: Bits) -> Bits:

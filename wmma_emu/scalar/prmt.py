@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from wmma_emu.errors import ArgumentError, OptionError, ShapeError, shorten
 from wmma_emu.formats.arrays import is_masked
+from wmma_emu.scalar.traceable import looked_up
 
 _Words = int | np.uint32 | np.int32 | NDArray[np.uint32] | NDArray[np.int32]
 
@@ -67,18 +68,23 @@ def prmt(a: _Words, b: _Words, c: _Words, mode: str = "") -> Any:
     except ValueError:
         shapes = ", ".join(f"{name} {x.shape}" for name, x in zip("abc", words, strict=True))
         raise ShapeError(f"the shapes of prmt's operands do not broadcast: {shapes}") from None
+    word = permuted(low, high, chosen, mode)
+    if all(isinstance(x, int) for x in (a, b, c)):
+        return int(word)
+    return (word if isinstance(a, int) else word.view(a.dtype))[()]
+
+
+def permuted(low: NDArray[np.uint32], high: NDArray[np.uint32], chosen: NDArray[np.uint32], mode: str) -> Any:
+    """Select four bytes of each pair of words; the arrays of words and selectors broadcast."""
     both = low.astype(np.uint64) | high.astype(np.uint64) << np.uint64(32)
-    result = np.zeros(both.shape, np.uint64)
+    result: Any = np.uint64(0)
     for place in range(4):
         selector = _selector(chosen.astype(np.uint64), mode, place)
         byte = both >> ((selector & np.uint64(7)) * np.uint64(8)) & np.uint64(0xFF)
         replicated = (byte >> np.uint64(7)) * np.uint64(0xFF)
         byte = np.where(selector & np.uint64(_SIGN), replicated, byte)
-        result |= byte << np.uint64(8 * place)
-    if all(isinstance(x, int) for x in (a, b, c)):
-        return int(result)
-    word = result.astype(np.uint32)
-    return (word if isinstance(a, int) else word.view(a.dtype))[()]
+        result = result | byte << np.uint64(8 * place)
+    return result.astype(np.uint32)
 
 
 def _selector(chosen: NDArray[np.uint64], mode: str, place: int) -> NDArray[np.uint64]:
@@ -86,7 +92,8 @@ def _selector(chosen: NDArray[np.uint64], mode: str, place: int) -> NDArray[np.u
     if not mode:
         return chosen >> np.uint64(4 * place) & np.uint64(15)
     bytes_of_place = np.array([row[place] for row in PRMT_MODES[mode]], np.uint64)
-    return bytes_of_place[(chosen & np.uint64(3)).astype(np.intp)]
+    found: NDArray[np.uint64] = looked_up(bytes_of_place, (chosen & np.uint64(3)).astype(np.intp))
+    return found
 
 
 def _word(value: object, name: str) -> NDArray[np.uint32]:

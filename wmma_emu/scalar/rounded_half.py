@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: MIT
 """The half-precision pipes on patterns of f16 and bf16: sums, products, fused multiply-adds, to nearest even.
 
-For f16 the intermediate rounding does not matter. Sums and products of two are exact in f32 or rounded harmlessly (24
-bits are twice 11 plus two), and float64 rounds x * y + z only if it is next to z, or beyond the largest f16. For bf16,
-with the range of f32, intermediate sums are rounded to odd if that matters.
+For f16 the intermediate rounding of sums and products does not matter: they are exact in f32 or rounded harmlessly (24
+bits are twice 11 plus two). The sum of a fused multiply-add is rounded to odd if that matters, in f32 for f16, and in
+float64 for bf16, which has the range of f32.
 """
+
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.scalar.exact_sums import to_odd
+from wmma_emu.scalar.traceable import corrected
 
 Bits = NDArray[np.uint16]
 
@@ -136,10 +139,17 @@ def fma(a: Bits, b: Bits, c: Bits, half: Half, ftz: bool = False) -> Bits:
         result = half.round_single(single)
         # Double rounding changes a sum only if the first rounding produces a tie of the second.
         if hard.any():
-            x, y, z = (half.double(np.broadcast_to(word, hard.shape)[hard]) for word in (a, b, c))
-            exact = x * y + z if half.name == "f16" else to_odd(x * y, z)
-            result[hard] = half.round_double(exact, ftz)
+            result = corrected(result, hard, partial(_fma_to_odd, half=half, ftz=ftz), a, b, c)
         return result
+
+
+def _fma_to_odd(a: Bits, b: Bits, c: Bits, half: Half, ftz: bool) -> Bits:
+    if half.name == "bf16":
+        return half.round_double(to_odd(half.double(a) * half.double(b), half.double(c)))
+    product: NDArray[np.float32] = half.single(a) * half.single(b)
+    exact = to_odd(product, half.single(c))
+    bits = half.round_single(exact)
+    return np.where(np.abs(exact) < np.float32(_FLUSHED_BELOW), bits & np.uint16(0x8000), bits) if ftz else bits
 
 
 def _single_to_odd(number: NDArray[np.float64]) -> NDArray[np.float32]:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from wmma_emu.formats import Rounding
 from wmma_emu.scalar.exact_sums import Doubles, to_odd
+from wmma_emu.scalar.traceable import fused
 
 Bits = NDArray[np.uint32]
 
@@ -104,6 +105,10 @@ def fma(a: Bits, b: Bits, c: Bits, rounding: Rounding = "RNE", ftz: bool = False
     """
     if ftz:
         a, b, c = flush(a), flush(b), flush(c)
+    if rounding == "RNE" and not ftz:
+        at_once = fused(a.view(np.float32), b.view(np.float32), c.view(np.float32))
+        if at_once is not None:
+            return _canonical(at_once)
     with np.errstate(all="ignore"):
         product: Doubles = _wide(a) * _wide(b)
         z = _wide(c)

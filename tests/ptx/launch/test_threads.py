@@ -112,7 +112,7 @@ def test_launches_that_share_nothing_that_is_written_run_at_the_same_time(is_sha
         return run(*given, **more)
 
     monkeypatch.setattr(kernels, "run", met)
-    module = we.ptx.Module(ADD, findings="report")
+    module = we.ptx.Module(ADD, machine="numpy", findings="report")
     x, y = np.zeros(32, np.uint32), np.zeros(32, np.uint32)
     if is_shared:  # both read it, as they do the module's table
         y = x
@@ -134,7 +134,7 @@ def test_an_interrupted_launch_releases_its_ticket(error, monkeypatch):
     def interrupted(*given, **more):
         raise error
 
-    add, x = we.ptx.Module(ADD)["add"], np.zeros(32, np.uint32)
+    add, x = we.ptx.Module(ADD, machine="numpy")["add"], np.zeros(32, np.uint32)
     with monkeypatch.context() as patch:
         patch.setattr(kernels, "run", interrupted)
         with pytest.raises(error) as caught:
@@ -203,13 +203,13 @@ def launched_within(outer, inner, monkeypatch):
 
 
 def test_a_launch_within_another_of_its_thread_runs_where_it_shares_nothing(monkeypatch):
-    add, x, y = we.ptx.Module(ADD)["add"], np.zeros(32, np.uint32), np.zeros(32, np.uint32)
+    add, x, y = we.ptx.Module(ADD, machine="numpy")["add"], np.zeros(32, np.uint32), np.zeros(32, np.uint32)
     launched_within(lambda: add[1, 32](x, 0), lambda: add[1, 32](y, 0), monkeypatch)
     assert (x == 1).all() and (y == 1).all()
 
 
 def test_a_launch_within_another_of_its_thread_is_refused_where_it_shares_memory(monkeypatch):
-    add, x = we.ptx.Module(ADD)["add"], np.zeros(64, np.uint32)
+    add, x = we.ptx.Module(ADD, machine="numpy")["add"], np.zeros(64, np.uint32)
     with pytest.raises(
         UnsupportedInstructionError,
         match=r"^add is launched within a launch of the same thread, and shares .*x.* with add, which works on a copy: "
@@ -224,7 +224,7 @@ def test_a_launch_within_another_of_its_thread_is_refused_where_it_shares_memory
 FORK = f"""
 import os, sys, threading, numpy as np, wmma_emu as we
 from wmma_emu.ptx.launch import runner as kernels
-add, x = we.ptx.Module({ADD!r})["add"], np.zeros(32, np.uint32)
+add, x = we.ptx.Module({ADD!r}, machine="numpy")["add"], np.zeros(32, np.uint32)
 run, inside, go_on, main = kernels.run, threading.Event(), threading.Event(), threading.current_thread()
 def held(*given, **more):
     if threading.current_thread() is not main:

@@ -36,13 +36,13 @@ def clock(monkeypatch):
 def test_straight_line_code_is_stopped_at_the_instruction_at_which_the_time_limit_is_reached(clock):
     x = numbers()
     with pytest.raises(LaunchLimitError, match=r"more than 260 seconds \(max_seconds\); block \(0, 0, 0\): warp 0"):
-        launch("st.global.u32 [%rd1], %r0;\n" + "add.u32 %r2, %r0, %r1;\n" * 200, x, max_seconds=260)
+        launch("st.global.u32 [%rd1], %r0;\n" + "add.u32 %r2, %r0, %r1;\n" * 200, x, max_seconds=260, machine="numpy")
     assert 260 < clock.seconds < 270
     assert x.tolist() == numbers().tolist()
 
 
 def test_a_launch_within_its_limit_is_not_stopped(clock):
-    launch("add.u32 %r2, %r0, %r1;\n" * 200, numbers(), max_seconds=1000)
+    launch("add.u32 %r2, %r0, %r1;\n" * 200, numbers(), max_seconds=1000, machine="numpy")
     assert 400 < clock.seconds < 1000
 
 
@@ -86,13 +86,13 @@ def test_the_compilation_counts_and_is_stopped_too(clock):
         launch(body + "ret;", x, max_seconds=50)
     assert clock.seconds < 55 and not x.any()
     with pytest.raises(LaunchLimitError, match=r"k: the launch took more than 300 seconds"):
-        launch(body + "ret;", x, max_seconds=300)
+        launch(body + "ret;", x, max_seconds=300, machine="numpy")
     assert not x.any()
 
 
 def test_a_kernel_is_compiled_once_and_a_later_launch_has_all_its_time(clock):
     kernel = we.ptx.Module(text_of("add.u32 %r2, %r0, %r1;\n" * 100 + "ret;"), findings="report")["k"]
-    first = kernel[1, 32](numbers(), max_seconds=1000)
+    first = kernel[1, 32](numbers(), max_seconds=1000, machine="numpy")
     began = clock.seconds
     assert kernel[1, 32](numbers(), max_seconds=150).completed and first.completed
     assert clock.seconds - began < 150

@@ -4,13 +4,13 @@
 import hashlib
 import json
 import os
-import sys
 import tempfile
 from collections.abc import Iterable
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
+from wmma_emu import caches
 from wmma_emu.errors import BackendUnavailableError
 from wmma_emu.ptx.cuda.include_files import SEARCHED, inclusions_of, searched_folders
 from wmma_emu.ptx.cuda.nvcc import find_nvcc
@@ -29,24 +29,10 @@ _ENVIRONMENT = ("NVCC_CCBIN", *_FLAGS, *SEARCHED)
 _SYSTEM_FOLDERS = (Path("/usr/include"), Path("/usr/local/include"))
 """Folders of system headers, which belong to the host compiler."""
 
-_OFF = ("0", "off", "no", "none")
-
 
 def cache_folder() -> Path | None:
-    """Return the cache folder: WMMA_EMU_CACHE, or a folder in the system's cache; None if WMMA_EMU_CACHE is "off"."""
-    named = os.environ.get("WMMA_EMU_CACHE", "")
-    if named.lower() in _OFF:
-        return None
-    if named:
-        return Path(named, "cuda")
-    home = os.path.expanduser("~")
-    if sys.platform == "win32":
-        base = os.environ.get("LOCALAPPDATA") or os.path.join(home, "AppData", "Local")
-    elif sys.platform == "darwin":
-        base = os.path.join(home, "Library", "Caches")
-    else:
-        base = os.environ.get("XDG_CACHE_HOME") or os.path.join(home, ".cache")
-    return Path(base, "wmma-emu", "cuda")
+    """Return the folder of compiled PTX; None if the cache is disabled."""
+    return caches.cache_folder("cuda")
 
 
 def key_of(request: Request, compiler: str) -> str:

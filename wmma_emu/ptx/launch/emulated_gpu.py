@@ -23,8 +23,9 @@ class EmulatedGpu:
     Warnings are issued as `KernelFindingsWarning`; notes are only in the report. The output of kernels goes to standard
     output.
 
-    The pytest plugin provides it as the fixture ``emulated_gpu``; its options ``--ptx-schedules``, ``--ptx-asynchrony``
-    and ``--kernel-findings`` set ``schedules``, ``asynchrony`` and ``findings``.
+    The pytest plugin provides it as the fixture ``emulated_gpu``; its options ``--ptx-schedules``,
+    ``--ptx-asynchrony``, ``--ptx-machine`` and ``--kernel-findings`` set ``schedules``, ``asynchrony``, ``machine`` and
+    ``findings``.
 
     Parameters
     ----------

@@ -146,7 +146,7 @@ class Launch(Runner):
         """Run in all requested orders; ``findings`` collects what the runs found."""
         module, values = self.kernel.module, given.values
         courses = chosen.courses
-        if not asynchronous_lines(self.kernel.program):
+        if len(courses) > 1 and not asynchronous_lines(self.kernel.program):
             courses = [courses[0], *(x for x in courses[1:] if not x.asynchrony.is_late)]
         unchanged = copy.deepcopy(module.variables) if len(courses) > 1 else module.variables
         require_lines(chosen.silence, module.program.kernels.values(), module.name)
@@ -326,6 +326,7 @@ class Launch(Runner):
             tuple(x for x in CHECKS if x not in options.checks),
             (*self.grid,), (*self.block,), self.shared_bytes, known,
             None if baseline is None else baseline.name, kernel.module.files.paths, kernel.module.compiler,
+            counts.machine, counts.machine_reason,
         )  # fmt: skip
 
 

@@ -34,6 +34,9 @@ _Findings: TypeAlias = str | Mapping[str, str] | Sequence[str]
 ADDRESSES = ("emulator", "host")
 """The addresses that arrays may have."""
 
+MACHINES = ("auto", "native", "numpy")
+"""The machines that may run a launch."""
+
 _MODULE_OPTIONS = ("arch", "contraction", "engine", "name")
 """The options of a module that no launch can change."""
 
@@ -130,6 +133,10 @@ class LaunchOptions:
     asynchrony : {"eager", "late", "both"}
         When asynchronous copies and ``wgmma`` move their data: at once, or as late as the program allows. With "both"
         each order runs in both ways, and the results must be the same, bit for bit.
+    machine : {"auto", "native", "numpy"}
+        The machine that runs the launch. The native machine is faster, but finds nothing: if anything may be wrong, the
+        launch runs again on the NumPy machine. With "auto" the native machine runs first, if llvmlite is installed and
+        the kernel and the options permit it; with "native" it is an error if they do not.
     max_steps : int
         The maximum number of instructions to step, each for many threads at once.
     max_seconds : float, optional
@@ -190,6 +197,7 @@ class LaunchOptions:
     schedule: int | None = None
     schedules: int = 1
     asynchrony: str = "eager"
+    machine: str = "auto"
     max_steps: int = 10**8
     max_seconds: float | None = 300
     max_bytes: int = DEFAULT_LIMIT
@@ -249,6 +257,10 @@ class LaunchOptions:
             legal = f"legal are {', '.join(map(repr, ASYNCHRONIES))}"
             hint = did_you_mean(self.asynchrony, [*ASYNCHRONIES], legal)
             raise OptionError(f"asynchrony={shorten(self.asynchrony)} does not exist{hint}")
+        if not isinstance(self.machine, str) or self.machine not in MACHINES:
+            legal = f"legal are {', '.join(map(repr, MACHINES))}"
+            hint = did_you_mean(self.machine, [*MACHINES], legal)
+            raise OptionError(f"machine={shorten(self.machine)} does not exist{hint}")
         require_fill(self.fill)
         if not is_time_limit(self.max_seconds):
             raise OptionError(f"max_seconds={shorten(self.max_seconds)} is not a positive number; None means no limit")

@@ -2,7 +2,7 @@
 """From a program to a kernel that can be launched: legality, fusion, folding, arguments."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from wmma_emu.errors import LaunchLimitError, UnsupportedInstructionError
 from wmma_emu.instructions.launches import Dim3
@@ -23,6 +23,9 @@ from wmma_emu.ptx.steps.legal_operands import is_legal
 from wmma_emu.ptx.steps.spelling import in_manual_order
 from wmma_emu.scalar.environment import in_ieee_arithmetic
 
+if TYPE_CHECKING:
+    from wmma_emu.ptx.native.table import KernelTable
+
 
 class PreparedKernel:
     """A kernel of a module, as a launch uses it: a `Kernel` without the choice of a grid."""
@@ -38,6 +41,7 @@ class PreparedKernel:
         roundings = module.open_roundings
         self.folded: tuple[int, ...] = ()
         self._compiled: CompiledProgram | None = None
+        self._native: tuple[KernelTable | None, str] | None = None
         if is_legal(program):
             program, self.folded = fold(program, evaluate, contracts=roundings.policy != "never")
             contracted, self.contraction = roundings.decide(program)
@@ -72,6 +76,18 @@ class PreparedKernel:
                     f"more than {error}: raise max_seconds"
                 ) from None
         return self._compiled
+
+    def native_table(self) -> "tuple[KernelTable | None, str]":
+        """Return the table of the native machine, made once; or None, and why the kernel has none."""
+        if self._native is None:
+            from wmma_emu.ptx.native.rows import NotNativeError
+            from wmma_emu.ptx.native.table import table_of
+
+            try:
+                self._native = table_of(self.compiled, self.binding), ""
+            except NotNativeError as error:
+                self._native = None, str(error)
+        return self._native
 
     def require_modelled(self) -> None:
         """Reject a kernel with instructions that are not modelled.

@@ -69,6 +69,10 @@ class Report:
         The paths of files on this machine that have other names in the PTX; "" is the key of the PTX file.
     compiler : str
         The compiler of the CUDA C++ source, if this package compiled it: ``"NVRTC 13.5"``, ``"nvcc 13.0.88"``.
+    machine : str
+        The machine that ran the launch: "native" or "numpy".
+    machine_reason : str
+        Why the NumPy machine ran it: what the native machine does not support, or what it suspected.
     version : str
         The version of wmma_emu that ran the launch: ``tool.version`` in JSON, whose own ``version`` is of the format.
     profile : Profile, optional
@@ -98,6 +102,8 @@ class Report:
     baseline: str | None = None
     paths: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
     compiler: str = ""
+    machine: str = "numpy"
+    machine_reason: str = ""
     version: str = __version__
     profile: Profile | None = field(default=None, repr=False, compare=False)
 
@@ -135,6 +141,8 @@ class Report:
             "instructions": self.instructions,
             "steps": self.steps,
             "seconds": self.seconds,
+            "machine": self.machine,
+            "machine_reason": self.machine_reason,
             "completed": self.completed,
             "output": self.output,
             "not_checked": list(self.not_checked),
@@ -197,8 +205,10 @@ class Report:
             return str(entry)
 
         rate = f", {self.instructions / self.seconds / 1e6:.3g} million a second" if self.seconds > 0 else ""
+        machine = " on the native machine" if self.machine == "native" else ""
         lines = [
             f"{self.kernel} on {self.arch}: {self.instructions} thread-instructions in {self.seconds:.3g} s{rate}"
+            + machine
             + ("" if self.completed else "; it did not reach its end")
         ]
         headed = [(f"{severity}s", self._of(severity)) for severity in SEVERITIES]
@@ -218,6 +228,8 @@ class Report:
         if self.compiler:
             lines.append(f"compiled by: {self.compiler}")
         if verbose:
+            reason = f", because {printable(self.machine_reason)}" if self.machine_reason else ""
+            lines.append(f"machine: {self.machine}{reason}")
             lines.append(f"wmma_emu: {self.version}")
         if self.assumed:
             lines += ["assumed:", *(f"  {x}" for x in self.assumed)]

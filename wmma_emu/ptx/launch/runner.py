@@ -16,6 +16,7 @@ from wmma_emu.ptx.launch.arguments import (
     require_relocated,
 )
 from wmma_emu.ptx.launch.cooperative import uses_workspace
+from wmma_emu.ptx.launch.machines import NativeLaunch
 from wmma_emu.ptx.launch.memory_of_arrays import memory_of
 from wmma_emu.ptx.launch.options import Course, LaunchOptions
 from wmma_emu.ptx.launch.prepared_kernel import PreparedKernel
@@ -82,12 +83,18 @@ class Runner:
             heap.map(memory_of(value)[0], name)
         require_aligned(values, places)
         kernel.check_arguments(values, places)
+        native = NativeLaunch(
+            kernel, options, course, is_plain=recorder is None and suspects is None and compiled is None
+        )
+        done = native.run(heap, parameters, self.grid, self.block, self.shared_bytes, spent)
+        if done is not None:
+            return Run(heap, done), []
         checks = frozenset(options.checks)
         findings = Sightings(kernel.program, checks)
         counts = run(
             compiled or kernel.compiled, heap, parameters, self.grid, self.block, self.shared_bytes,
             binding=kernel.binding, findings=findings, limits=options.limits, schedule=course.seed, checks=checks,
             fill=options.fill, raced=raced, suspects=suspects, recorder=recorder,
-            cooperative=bool(options.cooperative), spent=spent, asynchrony=course.asynchrony,
+            cooperative=bool(options.cooperative), spent=spent + native.seconds, asynchrony=course.asynchrony,
         )  # fmt: skip
-        return Run(heap, counts), list(findings)
+        return Run(heap, counts._replace(machine_reason=native.reason)), list(findings)

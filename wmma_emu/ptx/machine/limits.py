@@ -33,7 +33,8 @@ class Counts(NamedTuple):
     ``blocks_at_once`` is the size of a wave. ``completed`` is False if a deadlock or a trap ended the launch.
     ``output`` is the printed text, ``printed`` the same text call by call, ``left_out`` the number of calls whose
     output was not kept. ``may_hide_races`` is whether another order of taking locks may show races that this one did
-    not (`Locks.may_hide`).
+    not (`Locks.may_hide`). ``machine`` is the machine that ran the launch, "native" or "numpy", and ``machine_reason``
+    why it was not the native one.
     """
 
     instructions: int
@@ -45,6 +46,8 @@ class Counts(NamedTuple):
     printed: tuple[str, ...] = ()
     left_out: int = 0
     may_hide_races: bool = False
+    machine: str = "numpy"
+    machine_reason: str = ""
 
 
 class Interrupted(NamedTuple):

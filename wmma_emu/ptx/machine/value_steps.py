@@ -23,8 +23,8 @@ _Read = Callable[[State], Array]
 
 def value_step(instruction: PtxInstruction, operation: LaneOperation, carry: Register) -> Step:
     """Make the step of a lane operation for all threads; the carry flag is kept in ``carry``."""
-    targets, sources = _operands(instruction, operation, carry)
-    _require_widths(instruction, [*targets, *sources], (*operation.destinations, *operation.sources))
+    targets, sources = operands_of(instruction, operation, carry)
+    require_widths(instruction, [*targets, *sources], (*operation.destinations, *operation.sources))
     compute = operation.compute
     reads = [_reader(operand, _width(type_name)) for operand, type_name in zip(sources, operation.sources, strict=True)]
     used = frozenset(i for operand in sources for i in registers_in(operand))
@@ -81,7 +81,7 @@ def _lost(
     return lost
 
 
-def _require_widths(instruction: PtxInstruction, operands: list[Any], types: tuple[str, ...]) -> None:
+def require_widths(instruction: PtxInstruction, operands: list[Any], types: tuple[str, ...]) -> None:
     """Refuse registers of another width than the type's, which only `cvt` accepts (PTX ISA 9.1, Operand Size)."""
     for operand, type_name in zip(operands, types, strict=True):
         if instruction.mnemonic == "cvt" or not isinstance(operand, Register):
@@ -94,10 +94,10 @@ def _require_widths(instruction: PtxInstruction, operands: list[Any], types: tup
             )
 
 
-def _operands(
+def operands_of(
     instruction: PtxInstruction, operation: LaneOperation, carry: Register
 ) -> tuple[list[Register | None], list[Operand]]:
-    """Split the operands of an instruction into destinations and sources, including the carry flag if it is one."""
+    """Return the destinations and the sources of an instruction, including the carry flag if it is one."""
     given = iter(flat_operands(instruction))
     types = (*operation.destinations, *operation.sources)
     flat: list[Any] = [carry if x == CARRY else next(given, ...) for x in types]

@@ -103,13 +103,19 @@ def _add_f64(keeps_nans: bool) -> Operation:
         if not keeps_nans:
             return rounded_double.add(x, old)
         total = rounded_double.add(old, x)
-        return np.where(np.isnan(x.view(np.float64)), x, np.where(np.isnan(old.view(np.float64)), old, total))
+        return np.where(_is_nan(x), x, np.where(_is_nan(old), old, total))
 
     def running(values: Array) -> Array | None:
         sums = np.add.accumulate(values.view(np.float64))
         return None if np.isnan(sums).any() else sums.view(np.uint64)
 
     return Operation(add, running=running)
+
+
+def _is_nan(bits: Array) -> Array:
+    number = bits.view(np.float64)
+    found: Array = number != number  # np.isnan has no native code
+    return found
 
 
 def _half_add(kind: str) -> Callable[..., Array]:
@@ -125,7 +131,7 @@ def _half_extremum(name: str, kind: str) -> Callable[..., Array]:
 def _extremum(name: str, kind: str) -> Callable[..., Array]:
     function: Any = np.minimum if name == "min" else np.maximum
     if kind[0] == "u":
-        return lambda old, x: np.asarray(function(old, x))
+        return function  # type: ignore[no-any-return]
     signed = f"i{bits_of_type(kind) // 8}"
 
     def extremum(old: Array, x: Array) -> Array:
@@ -136,7 +142,8 @@ def _extremum(name: str, kind: str) -> Callable[..., Array]:
 
 
 def _increment(old: Array, limit: Array) -> Array:
-    return np.asarray(np.where(old >= limit, old.dtype.type(0), old + old.dtype.type(1)))
+    found: Array = np.where(old >= limit, old.dtype.type(0), old + old.dtype.type(1))
+    return found
 
 
 def _decrement(old: Array, limit: Array) -> Array:

@@ -26,7 +26,7 @@ def _atomic(instruction: PtxInstruction, context: CompileContext) -> Step:
     if instruction.modifiers[:1] == ("async",):
         return async_reduction(instruction)
     returns = instruction.mnemonic == "atom"
-    name, kind = _name_and_type(instruction)
+    name, kind = name_and_type(instruction)
     operands = list(instruction.operands)
     if "L2::cache_hint" in instruction.modifiers:
         operands.pop()
@@ -64,7 +64,8 @@ def _atomic(instruction: PtxInstruction, context: CompileContext) -> Step:
     return step
 
 
-def _name_and_type(instruction: PtxInstruction) -> tuple[str, str]:
+def name_and_type(instruction: PtxInstruction) -> tuple[str, str]:
+    """Return the operation and the type of ``atom`` or ``red``."""
     name = kind = ""
     for modifier in instruction.modifiers:
         if modifier in TYPES:

@@ -8,7 +8,7 @@ import numpy as np
 from wmma_emu.ptx.program.program import PtxInstruction
 from wmma_emu.ptx.steps.lane_operations import LaneOperation
 from wmma_emu.ptx.steps.operation_entries import Entries, operation_entries
-from wmma_emu.ptx.steps.patterns import Array, signed, unsigned_of
+from wmma_emu.ptx.steps.patterns import Array, signed, unchanged, unsigned_of
 from wmma_emu.ptx.widths import bits_of_type
 
 _ZERO, _ONE = np.uint32(0), np.uint32(1)
@@ -19,7 +19,7 @@ _LEAST_OFFSET = -(1 << 31)
 
 def _cut(width: int) -> Callable[[Array], Array]:
     """Return a function that masks a position or length to 8 bits; 64-bit operations use all bits."""
-    return (lambda a: a & np.uint32(0xFF)) if width == 32 else np.asarray
+    return (lambda a: a & np.uint32(0xFF)) if width == 32 else unchanged
 
 
 def _bfe(instruction: PtxInstruction, kind: str) -> LaneOperation:
@@ -137,11 +137,11 @@ def _find_nth(mask: Array, base: Array, offset: Array) -> Array:
     seen_up, seen_down = np.zeros(mask.shape, np.int64), np.zeros(mask.shape, np.int64)
     for i in range(32):
         up = (mask >> np.uint32(i) & _ONE != 0) & (start <= i)
-        seen_up += up
+        seen_up = seen_up + up
         result = np.where(up & (seen_up == steps) & (steps > 0), np.uint32(i), result)
         j = 31 - i
         down = (mask >> np.uint32(j) & _ONE != 0) & (start >= j) & (start < 32)
-        seen_down += down
+        seen_down = seen_down + down
         result = np.where(down & (seen_down == -steps) & (steps < 0), np.uint32(j), result)
     return result
 

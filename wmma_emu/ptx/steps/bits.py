@@ -12,7 +12,7 @@ from wmma_emu.ptx.program.program import Immediate, PtxInstruction
 from wmma_emu.ptx.steps.lane_operations import LaneOperation
 from wmma_emu.ptx.steps.operation_entries import Entries, operation_entries
 from wmma_emu.ptx.steps.patterns import Array, signed, unsigned_of
-from wmma_emu.scalar.prmt import PRMT_MODES, prmt
+from wmma_emu.scalar.prmt import PRMT_MODES, permuted
 
 
 def permute(mode: str) -> Callable[[Array, Array, Array], Array]:
@@ -28,7 +28,7 @@ def permute(mode: str) -> Callable[[Array, Array, Array], Array]:
     def compute(a: Array, b: Array, c: Array) -> Array:
         if c.size == 1:
             return _plan(int(c.flat[0]), mode)(a, b)
-        result: Array = prmt(a, b, c, mode)
+        result: Array = permuted(a, b, c, mode)
         return result
 
     return compute

@@ -8,7 +8,7 @@ import numpy as np
 from wmma_emu.ptx.program.program import PtxInstruction
 from wmma_emu.ptx.steps.lane_operations import LaneOperation
 from wmma_emu.ptx.steps.operation_entries import Entries, first_only, operation_entries
-from wmma_emu.ptx.steps.patterns import Array, join_halves, signed, split_halves
+from wmma_emu.ptx.steps.patterns import Array, join_halves, signed, split_halves, unchanged
 from wmma_emu.ptx.widths import bits_of_type
 from wmma_emu.scalar import rounded_single
 from wmma_emu.scalar.rounded_half import HALVES
@@ -41,14 +41,14 @@ def _view(kind: str, ftz: str) -> Callable[[Array], Array]:
         case "f16" | "bf16" as name:
             half = HALVES[name]
             return lambda a: half.single(half.flush(a) if ftz else a)
-    return signed if kind[0] == "s" else np.asarray
+    return signed if kind[0] == "s" else unchanged
 
 
 def _comparison(operation: str, ftz: str, kind: str) -> _Compare:
     view = _view(kind, ftz)
     if "f" not in kind:
         compare = _PLAIN[operation]
-        return compare if view is np.asarray else lambda a, b: compare(view(a), view(b))
+        return compare if view is unchanged else lambda a, b: compare(view(a), view(b))
 
     of_floats, is_opposite = _FLOATS[_OPPOSITE.get(operation, operation)], operation in _OPPOSITE
 

@@ -123,11 +123,40 @@ def single_from_bf16(a: Array) -> Array:
     return a.astype(np.uint32) << np.uint32(16)
 
 
-def _single_from_integer(source: str) -> Callable[[Array], Array]:
+def _float_from_integer(bits: int, source: str) -> Callable[[Array], Array]:
+    number, pattern = np.dtype(f"f{bits // 8}"), UNSIGNED[bits]
     if source[0] == "s":
-        return lambda a: signed(a).astype(np.float32).view(np.uint32)
-    return lambda a: a.astype(np.float32).view(np.uint32)
+        return lambda a: signed(a).astype(number).view(pattern)
+    return lambda a: a.astype(number).view(pattern)
 
+
+def _between_floats(source: int, target: int) -> Callable[[Array], Array]:
+    """Convert as the processor does: a NaN becomes quiet and keeps its sign and the upper bits of its payload."""
+    number, wanted, pattern = np.dtype(f"f{source // 8}"), np.dtype(f"f{target // 8}"), UNSIGNED[target]
+
+    def compute(a: Array) -> Array:
+        with np.errstate(all="ignore"):
+            return a.view(number).astype(wanted).view(pattern)
+
+    return compute
+
+
+def _word_from_single(kind: str, rounding: str) -> Callable[[Array], Array]:
+    """Round f32 to an integer of 32 bits and clamp it; NaN becomes 0."""
+    function: Callable[..., Array] = {"rni": np.rint, "rzi": np.trunc, "rmi": np.floor, "rpi": np.ceil}[rounding]
+    least, most = (-(2.0**31), 2.0**31 - 1) if kind[0] == "s" else (0.0, 2.0**32 - 1)
+
+    def compute(a: Array) -> Array:
+        with np.errstate(all="ignore"):
+            whole = function(a.view(np.float32)).astype(np.float64)
+            # The comparisons are false for NaN.
+            above = np.where(whole >= least, whole, np.where(whole < least, least, 0.0))
+            return np.where(above <= most, above, most).astype(np.int64).astype(np.uint32)
+
+    return compute
+
+
+_INTEGERS = tuple(f"{sign}{bits}" for bits in (8, 16, 32, 64) for sign in "us")
 
 _FAST_PATHS: dict[str, Callable[..., Array]] = {
     "rn.f16.f32": _half_from_single("f16"),
@@ -136,7 +165,14 @@ _FAST_PATHS: dict[str, Callable[..., Array]] = {
     "rn.bf16x2.f32": _halves_from_singles("bf16"),
     "f32.f16": single_from_half,
     "f32.bf16": single_from_bf16,
-    **{f"rn.f32.{kind}": _single_from_integer(kind) for kind in ("u8", "s8", "u16", "s16", "u32", "s32", "u64", "s64")},
+    "f64.f32": _between_floats(32, 64),
+    "rn.f32.f64": _between_floats(64, 32),
+    **{f"rn.f{bits}.{kind}": _float_from_integer(bits, kind) for bits in (32, 64) for kind in _INTEGERS},
+    **{
+        f"{rounding}.{kind}.f32": _word_from_single(kind, rounding)
+        for rounding in ("rni", "rzi", "rmi", "rpi")
+        for kind in ("s32", "u32")
+    },
 }
 
 

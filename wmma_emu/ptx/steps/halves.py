@@ -11,7 +11,7 @@ from wmma_emu.formats import format_of
 from wmma_emu.ptx.program.program import PtxInstruction
 from wmma_emu.ptx.steps.lane_operations import LaneOperation
 from wmma_emu.ptx.steps.operation_entries import Entries, operation_entries
-from wmma_emu.ptx.steps.patterns import Array, per_element
+from wmma_emu.ptx.steps.patterns import Array, per_element, unchanged
 from wmma_emu.scalar import extrema, rounded_half, rounded_single
 from wmma_emu.scalar.rounded_half import HALVES
 
@@ -58,7 +58,7 @@ addend (all 65536 patterns of each operand, NVIDIA H200, 2026-11-21)."""
 
 
 def _flush(name: str, ftz: str) -> Callable[[Array], Array]:
-    return np.asarray if not ftz else rounded_single.flush if name == "f32" else HALVES[name].flush
+    return unchanged if not ftz else rounded_single.flush if name == "f32" else HALVES[name].flush
 
 
 def abs_or_neg(instruction: PtxInstruction, ftz: str, kind: str) -> LaneOperation:

@@ -8,7 +8,7 @@ import numpy as np
 from wmma_emu.ptx.program.program import PtxInstruction
 from wmma_emu.ptx.steps.lane_operations import LaneOperation
 from wmma_emu.ptx.steps.operation_entries import Entries, operation_entries
-from wmma_emu.ptx.steps.patterns import Array, per_element, signed, split_halves, unsigned_of
+from wmma_emu.ptx.steps.patterns import Array, per_element, signed, split_halves, unchanged, unsigned_of
 from wmma_emu.ptx.steps.products import divide, high_product, remain, wide_product
 from wmma_emu.ptx.widths import bits_of_type
 
@@ -98,7 +98,7 @@ def _product24(part: str, kind: str) -> Callable[[Array, Array], Array]:
 
 
 def _sad(instruction: PtxInstruction, kind: str) -> LaneOperation:
-    view: Callable[[Array], Array] = signed if kind[0] == "s" else np.asarray
+    view: Callable[[Array], Array] = signed if kind[0] == "s" else unchanged
 
     def compute(a: Array, b: Array, c: Array) -> Array:
         return c + np.where(view(a) < view(b), b - a, a - b)

@@ -46,13 +46,13 @@ def _addressing(move: MatrixMove, active: Active) -> Active:
     return lanes if active is None else active & lanes
 
 
-def _in_order(opcode: str) -> str:
+def in_order(opcode: str) -> str:
     """Return an opcode with the shape first, as in the manual; ptxas also accepts CUTLASS's ``.x4.m8n8``."""
     return re.sub(r"\.(x\d+)(\.trans)?\.(m\d+n\d+)", r".\3.\1\2", opcode)
 
 
 def _load(instruction: PtxInstruction, context: CompileContext) -> Step:
-    move, _ = lookup_move("ldmatrix", _in_order(instruction.opcode), context.arch)
+    move, _ = lookup_move("ldmatrix", in_order(instruction.opcode), context.arch)
     target, source = operands_of(instruction, 2)
     address = address_operand(instruction, source, ("shared",))
     results = targets_of(instruction, target, move.num_registers)
@@ -85,7 +85,7 @@ def _rows(words: Array, move: MatrixMove) -> NDArray[np.uint8]:
 
 
 def _store(instruction: PtxInstruction, context: CompileContext) -> Step:
-    move, _ = lookup_move("stmatrix", _in_order(instruction.opcode), context.arch)
+    move, _ = lookup_move("stmatrix", in_order(instruction.opcode), context.arch)
     target, source = operands_of(instruction, 2)
     address = address_operand(instruction, target, ("shared",))
     elements = sources_of(instruction, source, move.num_registers)

@@ -24,7 +24,7 @@ OPERANDS_OF_SCALES = 4
 _LANE = np.arange(LANES)
 
 
-class _OperandScales(NamedTuple):
+class OperandScales(NamedTuple):
     """The scales of A or of B: their register, byte-id and thread-id."""
 
     operand: Scaled
@@ -34,6 +34,7 @@ class _OperandScales(NamedTuple):
 
     @property
     def is_constant(self) -> bool:
+        """Whether the selectors are constants."""
         return isinstance(self.byte_id, Immediate) and isinstance(self.thread_id, Immediate)
 
 
@@ -41,14 +42,14 @@ class BlockScales(NamedTuple):
     """The operands of block scales."""
 
     entry: Instruction
-    sides: tuple[_OperandScales, ...]
+    sides: tuple[OperandScales, ...]
 
     @classmethod
     def of(cls, instruction: PtxInstruction, entry: Instruction, operands: tuple[Operand | None, ...]) -> "BlockScales":
         """Check the four operands; constant selectors are checked at once, registers when they are read."""
         sides = []
         for operand, data, selectors in zip(SCALED, operands[::2], operands[1::2], strict=True):
-            side = _OperandScales(operand, sources_of(instruction, data, 1), *sources_of(instruction, selectors, 2))
+            side = OperandScales(operand, sources_of(instruction, data, 1), *sources_of(instruction, selectors, 2))
             if side.is_constant:
                 try:
                     scale_map(entry, operand, *(x.value for x in side[2:] if isinstance(x, Immediate)))
@@ -80,7 +81,7 @@ class BlockScales(NamedTuple):
         return scales, None if legal.all() else legal
 
     def _selectors(
-        self, state: State, instruction: PtxInstruction, warps: Warps, side: _OperandScales, legal: NDArray[np.bool_],
+        self, state: State, instruction: PtxInstruction, warps: Warps, side: OperandScales, legal: NDArray[np.bool_],
         active: Active,
     ) -> tuple[Array, Array]:  # fmt: skip
         """Return byte-id and thread-id of the warps, (count, 1) or (1, 1); report illegal ones and replace them."""

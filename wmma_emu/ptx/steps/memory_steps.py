@@ -23,7 +23,7 @@ from wmma_emu.ptx.widths import bits_of_type
 
 def _load(instruction: PtxInstruction, context: CompileContext) -> Step:
     access = parse_access(instruction, 1, 0)
-    length = _used_length(instruction.used_bytes, access)
+    length = used_length(instruction.used_bytes, access)
     registers = [_register(instruction, element) for element in access.elements][:length]
     base, offset = access.address.base, access.address.offset
     if access.space.startswith("param") and isinstance(base, Symbol):
@@ -40,7 +40,7 @@ def _load(instruction: PtxInstruction, context: CompileContext) -> Step:
     return step
 
 
-def _used_length(used_bytes: int, access: Access) -> int:
+def used_length(used_bytes: int, access: Access) -> int:
     """Return the number of elements up to the last one that the kernel uses; bytes after it need not exist."""
     return min(-(-used_bytes.bit_length() // access.size), access.length) if used_bytes else access.length
 

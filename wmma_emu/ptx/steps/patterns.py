@@ -28,6 +28,11 @@ def unsigned_of(name: str) -> np.dtype[Any]:
     return dtype_of_bits(1 if name == "cc" else bits_of_type(name))
 
 
+def unchanged(bits: Array) -> Array:
+    """Return the bits themselves."""
+    return bits
+
+
 def signed(bits: Array) -> Array:
     """View bits as two's complement integers."""
     return bits.view(_SIGNED[bits.dtype.itemsize * 8])

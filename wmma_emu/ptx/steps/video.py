@@ -14,14 +14,14 @@ from wmma_emu.ptx.steps.patterns import Array, signed
 def _average(a: Array, b: Array) -> Array:
     # One half is rounded away from zero.
     total = a + b
-    return np.asarray((total + (total >= 0)) >> 1)
+    return (total + (total >= 0)) >> 1
 
 
 OPERATIONS: dict[str, Callable[[Array, Array], Array]] = {
     "vadd": np.add,
     "vsub": np.subtract,
     "vavrg": _average,
-    "vabsdiff": lambda a, b: np.asarray(np.abs(a - b)),
+    "vabsdiff": lambda a, b: np.abs(a - b),
     "vmin": np.minimum,
     "vmax": np.maximum,
 }
@@ -83,7 +83,8 @@ def _simd_set(instruction: PtxInstruction, a_kind: str, b_kind: str, comparison:
 
 def _added(parts: Array, c: Array) -> Array:
     # The parts are not truncated to their width.
-    return np.asarray(parts.sum(axis=-1).view(np.uint64).astype(np.uint32) + c)
+    result: Array = parts.sum(axis=-1).view(np.uint64).astype(np.uint32) + c
+    return result
 
 
 _KINDS = "u32|s32"
@@ -104,7 +105,7 @@ def _wide(word: Array, kind: str) -> Array:
 
 
 def _low(wide: Array) -> Array:
-    return np.asarray(wide.view(np.uint64).astype(np.uint32))
+    return wide.view(np.uint64).astype(np.uint32)
 
 
 def _finished(kind: str, sat: str) -> Callable[[Array], Array]:

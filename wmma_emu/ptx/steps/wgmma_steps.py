@@ -28,7 +28,7 @@ from wmma_emu.warp.sparse import Extras, multiply
 _SYNCHRONISING = ("wgmma.fence.sync.aligned", "wgmma.commit_group.sync.aligned", "wgmma.wait_group.sync.aligned")
 
 
-class _Operands(NamedTuple):
+class ProductOperands(NamedTuple):
     """The operands of a wgmma.mma_async, in their order (PTX ISA 9.1, sections 9.7.15.5 and 9.7.15.6)."""
 
     a: tuple[Operand | None, ...] | SharedMatrix
@@ -39,7 +39,7 @@ class _Operands(NamedTuple):
     negate_b: bool
 
     @classmethod
-    def of(cls, instruction: PtxInstruction, bound: BoundProduct) -> "_Operands":
+    def of(cls, instruction: PtxInstruction, bound: BoundProduct) -> "ProductOperands":
         """Decode the operands after the accumulators."""
         entry = bound.entry
         is_float = entry.format("a").is_float
@@ -94,7 +94,7 @@ def _warps(state: State, active: Active) -> NDArray[np.bool_] | None:
 
 def _multiply(instruction: PtxInstruction, context: CompileContext) -> BoundStep:
     bound = bind(instruction.opcode, context)
-    operands = _Operands.of(instruction, bound)
+    operands = ProductOperands.of(instruction, bound)
     targets = targets_of(instruction, instruction.operands[0], bound.entry.registers("d"))
 
     def step(state: State, active: Active) -> None:
@@ -199,7 +199,7 @@ class _Execution(NamedTuple):
     state: State
     instruction: PtxInstruction
     bound: BoundProduct
-    operands: _Operands
+    operands: ProductOperands
     active: Active
     products: PendingProducts
     groups: _Groups

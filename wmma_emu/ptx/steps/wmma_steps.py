@@ -35,7 +35,7 @@ _SPACES = ("", "global", "shared", "shared::cta")
 _USES: dict[str, Use] = {"a": "matrix_a", "b": "matrix_b", "c": "accumulator", "d": "accumulator"}
 
 
-class _TileTransfer(NamedTuple):
+class TileTransfer(NamedTuple):
     """A wmma.load or wmma.store: its tile, state space and operands."""
 
     tile: Tile
@@ -45,7 +45,8 @@ class _TileTransfer(NamedTuple):
     stride: Operand | None
 
     @classmethod
-    def of(cls, instruction: PtxInstruction, context: CompileContext) -> "_TileTransfer":
+    def of(cls, instruction: PtxInstruction, context: CompileContext) -> "TileTransfer":
+        """Decode the opcode and the operands of an instruction."""
         tile = tile_of(instruction, context.arch)
         given = operands_of(instruction, 2, 3)
         require_values(instruction, *given[2:])
@@ -85,7 +86,7 @@ def _words(instruction: PtxInstruction) -> tuple[str, str, str, str, str, str]:
     raise UnsupportedInstructionError(f"{instruction.opcode} does not exist")
 
 
-def _addresses(state: State, instruction: PtxInstruction, transfer: _TileTransfer, now: Active) -> tuple[Array, bool]:
+def _addresses(state: State, instruction: PtxInstruction, transfer: TileTransfer, now: Active) -> tuple[Array, bool]:
     """Return the address of each lane's vectors, (passes, blocks, warps, 32), and whether all vectors are aligned."""
     tile = transfer.tile
     pointer = defined_addresses(state, instruction, transfer.address, now)
@@ -119,7 +120,7 @@ def _check(
 
 
 def _load(instruction: PtxInstruction, context: CompileContext) -> Step:
-    transfer = _TileTransfer.of(instruction, context)
+    transfer = TileTransfer.of(instruction, context)
     tile = transfer.tile
     targets = targets_of(instruction, transfer.vector, tile.layout.num_registers)
 
@@ -139,7 +140,7 @@ def _load(instruction: PtxInstruction, context: CompileContext) -> Step:
 
 
 def _read(
-    state: State, instruction: PtxInstruction, transfer: _TileTransfer, where: Array, active: Active, is_whole: bool
+    state: State, instruction: PtxInstruction, transfer: TileTransfer, where: Array, active: Active, is_whole: bool
 ) -> tuple[Array, Undefined | None]:
     """Load the vectors, as words (words, passes, blocks, warps, 32), and their uninitialised bits."""
     tile = transfer.tile
@@ -169,7 +170,7 @@ def _joined(parts: Array) -> Array:
 
 
 def _store(instruction: PtxInstruction, context: CompileContext) -> Step:
-    transfer = _TileTransfer.of(instruction, context)
+    transfer = TileTransfer.of(instruction, context)
     tile = transfer.tile
     elements = sources_of(instruction, transfer.vector, tile.layout.num_registers)
     kind = f"b{tile.layout.register_bits}"

@@ -99,8 +99,8 @@ class Tile:
         """Convert the loaded words, uint32 (words, passes, blocks, warps, 32), to registers (blocks, warps, 32)."""
         blocks, warps = words.shape[2:4]
         flat = np.ascontiguousarray(words.transpose(2, 3, 1, 4, 0)).reshape(blocks * warps, -1)
-        units = flat.view(self._unit)
-        found = [units.take(index, axis=-1).view(self._register) for index in self._sources]
+        units = flat.view(self.unit)
+        found = [units.take(index, axis=-1).view(self._register) for index in self.sources]
         registers = [x.reshape(blocks, warps, LANES) for x in found]
         return registers * (self.layout.num_registers // self.num_distinct)
 
@@ -108,7 +108,7 @@ class Tile:
         """Convert registers (registers, blocks, warps, 32) to the words to store; the inverse of `registers`."""
         blocks, warps = registers.shape[1:3]
         own = np.ascontiguousarray(np.moveaxis(registers[: self.num_distinct], 0, 2))
-        units = own.reshape(blocks * warps, -1).view(self._unit).take(self._owners, axis=-1)
+        units = own.reshape(blocks * warps, -1).view(self.unit).take(self.owners, axis=-1)
         vectors = units.view(np.uint32).reshape(blocks, warps, -1, LANES, self.words)
         return vectors.transpose(4, 2, 0, 1, 3)
 
@@ -117,7 +117,7 @@ class Tile:
         return np.dtype(f"u{self.layout.register_bits // 8}")
 
     @cached_property
-    def _unit(self) -> np.dtype[np.unsignedinteger[Any]]:
+    def unit(self) -> np.dtype[np.unsignedinteger[Any]]:
         """The dtype of the permuted units: registers if their elements are adjacent in memory, else elements."""
         return self._register if self._is_adjacent else np.dtype(f"u{self.element_bytes}")
 
@@ -136,16 +136,16 @@ class Tile:
         return bool(in_a_row and (first % size == 0).all())
 
     @cached_property
-    def _sources(self) -> Ints:
+    def sources(self) -> Ints:
         """The unit of the tile that each register contains: (registers, 32, units of a register)."""
         if self._is_adjacent:
             return self._positions[:, 0, :, None] // self.layout.elements_per_register
         return np.ascontiguousarray(self._positions.swapaxes(-1, -2))
 
     @cached_property
-    def _owners(self) -> NDArray[np.intp]:
+    def owners(self) -> NDArray[np.intp]:
         """The unit of the registers that owns each unit of the tile."""
-        flat = self._sources.reshape(-1)
+        flat = self.sources.reshape(-1)
         holders = np.empty(len(flat), np.intp)
         holders[flat] = np.arange(len(flat))
         return holders

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: MIT
+"""Limits of launches on the native machine: time, steps, memory, interrupts; and launches from several threads."""
+
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from tests.ptx.native.machines import module
+from wmma_emu.errors import LaunchLimitError
+
+pytest.importorskip("llvmlite")
+
+from wmma_emu.ptx.native import run, workers
+
+ENDLESS = "mov.u32 %r1, 0; L: add.u32 %r1, %r1, 1; bra L;"
+COUNT = """
+  ld.global.u32 %r2, [%d3]; mov.u32 %r1, 0;
+  L: setp.ge.u32 %p0, %r1, %r2; @%p0 bra E; add.u32 %r1, %r1, 1; bra L;
+  E: st.global.u32 [%d1], %r1; ret;"""
+
+
+@pytest.fixture
+def x():
+    return np.zeros(64, np.uint32)
+
+
+@pytest.mark.parametrize("grid", [1, 5])
+def test_the_time_limit_ends_an_endless_launch(grid, x):
+    launch = module(ENDLESS)["k"][grid, 64]
+    with pytest.raises(LaunchLimitError):  # compiles what is not compiled yet
+        launch(x, x, max_steps=1000)
+    begin = time.perf_counter()
+    with pytest.raises(LaunchLimitError, match=r"1 seconds \(max_seconds\).*line"):
+        launch(x, x, max_seconds=1)
+    assert time.perf_counter() - begin < 2
+
+
+def test_the_limit_of_steps_ends_an_endless_launch(x):
+    with pytest.raises(LaunchLimitError, match=r"20000 steps \(max_steps\)"):
+        module(ENDLESS)["k"][1, 64](x, x, max_steps=20_000)
+
+
+def test_the_steps_of_waves_add_up(x, monkeypatch):
+    monkeypatch.setattr(run, "blocks_at_once", lambda *given: 2)
+    report = module(COUNT)["k"][5, 64](np.full(320, 7, np.uint32), np.zeros(320, np.uint32))
+    whole = module(COUNT)["k"][1, 64](np.full(64, 7, np.uint32), x)
+    assert report.machine == "native"
+    assert report.steps == 3 * whole.steps
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs a timer that interrupts")
+@pytest.mark.parametrize("grid", [1, 5])
+def test_an_interrupt_ends_a_launch(grid, x):
+    launch, before = module(ENDLESS)["k"][grid, 64], x.copy()
+    handler = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    signal.setitimer(signal.ITIMER_REAL, 0.5)
+    begin = time.perf_counter()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            launch(x, x)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, handler)
+    assert time.perf_counter() - begin < 2
+    assert not [t for t in threading.enumerate() if "finish" in t.name]
+    np.testing.assert_array_equal(x, before)
+
+
+def test_workers_share_the_blocks_of_a_grid(monkeypatch):
+    monkeypatch.setattr(run, "_cores", lambda: 4)
+    monkeypatch.setattr(workers, "FIRST_FUEL", 10)
+    monkeypatch.setattr(workers, "SLICE", 1e-5)
+    counts = np.random.default_rng(1).integers(0, 1000, 64 * 50).astype(np.uint32)
+    y = np.zeros_like(counts)
+    report = module(COUNT)["k"][50, 64](counts, y, machine="native")
+    assert report.machine == "native"
+    np.testing.assert_array_equal(counts, y)
+    assert report.instructions == module(COUNT)["k"][50, 64](counts, y, machine="numpy").instructions
+
+
+def test_an_error_in_a_thread_is_raised(monkeypatch):
+    monkeypatch.setattr(run, "_cores", lambda: 4)
+    monkeypatch.setattr(workers, "FIRST_FUEL", 10)
+    advance, main = workers.Worker.advance, threading.main_thread()
+
+    def failing(self, fuel):
+        if threading.current_thread() is not main:
+            raise MemoryError("in a thread")
+        return advance(self, 1)
+
+    monkeypatch.setattr(workers.Worker, "advance", failing)
+    counts = np.full(64 * 50, 1000, np.uint32)
+    with pytest.raises(MemoryError, match="in a thread"):
+        module(COUNT)["k"][50, 64](counts, np.zeros_like(counts))
+
+
+def test_launches_from_several_threads_are_right():
+    launch, results = module(COUNT)["k"][8, 64], []
+
+    def work(seed):
+        counts = np.random.default_rng(seed).integers(0, 1000, 512).astype(np.uint32)
+        y = np.zeros_like(counts)
+        results.append(launch(counts, y).machine == "native" and np.array_equal(counts, y))
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == [True] * 6
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_child_process_runs_launches_too(x):
+    launch = module(COUNT)["k"][1, 64]
+    launch(x + 5, x)
+    child = os.fork()
+    if not child:
+        y = np.zeros(64, np.uint32)
+        report = launch(x + 4, y)
+        os._exit(int(y[3]) if report.machine == "native" else 99)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9

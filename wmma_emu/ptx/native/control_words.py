@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: MIT
+"""The words of the tables that the driver of the native machine reads: basic blocks, entries, its part of the context.
+
+All words have 64 bits.
+"""
+
+from enum import IntEnum
+
+from wmma_emu.ptx.native.context import Word
+
+
+class Kind(IntEnum):
+    """What the threads of a basic block do at its end; with a guard, the others continue at the next basic block."""
+
+    JUMP = 0
+    BRANCH = 1
+    EXIT = 2
+    BARRIER = 3
+    CALL = 4
+    RETURN = 5
+    INDEXED = 6
+    TRAP = 7
+
+
+class Sync(IntEnum):
+    """The lanes of a warp that have to be together at the beginning of a basic block."""
+
+    NONE = 0
+    ALL = 1
+    """All 32 lanes."""
+    LIVE = 2
+    """All lanes that have not exited."""
+    NAMED = 3
+    """The lanes in the membermasks of those that are there."""
+    BARRIER = 4
+    """As `NAMED`; the lanes in each membermask have to have equal membermasks."""
+
+
+class BlockField(IntEnum):
+    """The words of a basic block. Offsets are those of `WarpLayout`; places are numbers of basic blocks."""
+
+    CODE = 0
+    """A host pointer to the entries."""
+    COUNT = 1
+    """The number of entries."""
+    LENGTH = 2
+    """The number of PTX instructions."""
+    KIND = 3
+    GUARD = 4
+    """The offset of the guard of the end."""
+    COMPLEMENT = 5
+    """The word with which the guard is XORed."""
+    TARGET = 6
+    """The place of the threads for which the guard holds."""
+    NEXT = 7
+    """The place of the others."""
+    SYNC = 8
+    SYNC_GUARD = 9
+    """The offset of the guard of the beginning."""
+    SYNC_COMPLEMENT = 10
+    MEMBERS = 11
+    """The offset of the membermasks."""
+    IS_EXIT = 12
+    """Whether threads that arrive here exit at once."""
+    SLOT = 13
+    """Of a call or a return: the offset of the places to which the lanes return. Of a barrier: its number's offset."""
+    THREADS = 14
+    """Of a barrier: the offset of the number of threads, 0 for all. Of an indexed branch: a host pointer to places."""
+    SOURCE = 15
+    """Of a barrier: the offset of the votes. Of a call: the place of the return. Of an indexed branch: the places."""
+    VOTES_COMPLEMENT = 16
+    WAITS = 17
+    """Of a barrier: whether the threads wait."""
+    IS_SPINNING = 18
+    """Whether the threads may wait here for others, in a loop."""
+    COUNT_OF_WORDS = 24
+
+
+class EntryField(IntEnum):
+    """The words of an entry of a basic block."""
+
+    FUNCTION = 0
+    RECORD = 1
+    GUARD = 2
+    COMPLEMENT = 3
+    COUNT_OF_WORDS = 4
+
+
+class MachineWord(IntEnum):
+    """The words of the context that belong to the driver."""
+
+    BLOCKS = Word.FIRST_OF_MACHINE
+    """A host pointer to the basic blocks."""
+    NEXT_BLOCK = Word.FIRST_OF_MACHINE + 1
+    """A host pointer to the linear index of the block that a worker runs next, which all workers share."""
+    LAST_BLOCK = Word.FIRST_OF_MACHINE + 2
+    """The number of blocks of the grid."""
+    IS_RUNNING = Word.FIRST_OF_MACHINE + 3
+    """Whether the worker is in the middle of a block."""
+    WARP = Word.FIRST_OF_MACHINE + 4
+    """The number of the warp that runs, in the middle of a block."""
+    LIVE = Word.FIRST_OF_MACHINE + 5
+    """The number of threads of the block that have not exited."""
+    THREADS = Word.FIRST_OF_MACHINE + 6
+    """The number of threads of a block."""
+    ROUND_STEPS = Word.FIRST_OF_MACHINE + 7
+    """The steps of the warps of the block since the round began."""
+    LAST_ROUND_STEPS = Word.FIRST_OF_MACHINE + 8
+    """The same of the round before."""
+    IDLE_ROUNDS = Word.FIRST_OF_MACHINE + 9
+    """The number of rounds in succession in which every warp stopped in a loop that waits."""
+    HAS_MOVED = Word.FIRST_OF_MACHINE + 10
+    """Whether a warp of the round has reached a barrier or its end."""
+    BLOCK_STEPS = Word.FIRST_OF_MACHINE + 11
+    """A host pointer to the steps of each block of the grid, (blocks,)."""
+    ZEROED = Word.FIRST_OF_MACHINE + 12
+    """A host pointer to pairs of the offset and the size of the bytes of a warp that are zeros when a block begins."""
+    ZEROED_COUNT = Word.FIRST_OF_MACHINE + 13
+    FILLED = Word.FIRST_OF_MACHINE + 14
+    """A host pointer to triples: an offset, the index of a word of the context, the 32-bit words of a lane."""
+    FILLED_COUNT = Word.FIRST_OF_MACHINE + 15
+    BARRIERS = Word.FIRST_OF_MACHINE + 16
+    """A host pointer to the states of the barriers of the block (`BarrierField`)."""
+    BUSY_BARRIERS = Word.FIRST_OF_MACHINE + 17
+    """The number of barriers at which threads have arrived."""
+    CTAID_X = Word.FIRST_OF_MACHINE + 18
+    CTAID_Y = Word.FIRST_OF_MACHINE + 19
+    CTAID_Z = Word.FIRST_OF_MACHINE + 20
+    MULTIPROCESSORS = Word.FIRST_OF_MACHINE + 21
+    """The number of multiprocessors of the chip."""
+    SMID = Word.FIRST_OF_MACHINE + 22
+    WAITING = Word.FIRST_OF_MACHINE + 23
+    """The offset in the memory of a warp of the lanes that wait at each barrier: 16 words of 32 bits."""
+
+
+class BarrierField(IntEnum):
+    """The words of the state of a barrier of a block."""
+
+    ARRIVED = 0
+    EXPECTED = 1
+    """The number of threads, 0 for all of the block."""
+    SITE = 2
+    """The basic block at which the first thread arrived."""
+    VOTES = 3
+    """The number of threads that voted."""
+    RESULT_VOTES = 4
+    RESULT_ARRIVED = 5
+    """Votes and threads of the last completion, from which `bar.red` computes its result."""
+    COUNT_OF_WORDS = 8

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: MIT
+"""The driver of the native machine: it runs the basic blocks of a warp, as native code.
+
+As on the NumPy machine, the lanes at the lowest place run next, all together (`wmma_emu.ptx.machine.scheduler`).
+"""
+
+from wmma_emu.ptx.native.body import Bits, Body, Loop, internal
+from wmma_emu.ptx.native.context import Word
+from wmma_emu.ptx.native.control_words import BlockField, EntryField, Kind, MachineWord
+from wmma_emu.ptx.native.leave import leave
+from wmma_emu.ptx.native.rows import FUNCTION, LONG, POINTER, WORD
+from wmma_emu.ptx.native.warp_layout import AT_WARP, LIVE, PLACES, STEPS
+from wmma_emu.ptx.native.warps import synchronise
+from wmma_emu.ptx.native.words import add, block_at, count_of, field, held, host, send, word, words_at
+
+BLOCKED, STOPPED = 0, 1
+"""Why a warp stopped: no lane may run; or there is a flag, a yield, or no fuel."""
+
+
+@internal(WORD, POINTER, POINTER)
+def run_warp(body: Body, context: Bits, warp: Bits) -> None:
+    """Run a warp until it stops, and return why."""
+    blocks, live = host(context, MachineWord.BLOCKS), warp.at(LIVE)
+    place, active = body.variable(WORD), body.variable(WORD)
+    with body.loop() as pick:
+        lowest = body.intrinsic("llvm.vector.reduce.umin", words_at(warp, PLACES), returns=WORD)
+        with body.when(lowest >= AT_WARP, likely=False):
+            body.give(body.constant(WORD, BLOCKED))
+        place.store(lowest, 4)
+        active.store(_lanes_at(warp, lowest), 4)
+        with body.loop():
+            block = block_at(blocks, place.load(WORD, 4))
+            with body.when(field(block, BlockField.SYNC).differs(0), likely=False):
+                here = place.load(WORD, 4), active.load(WORD, 4)
+                active.store(synchronise(body, context, warp, block, *here), 4)
+                with body.when(active.load(WORD, 4).equals(0)):
+                    pick.restart()
+            lanes = active.load(WORD, 4)
+            _run_entries(body, context, warp, block, lanes)
+            _count(context, warp, block, lanes)
+            place.store(_end(body, context, warp, block, lanes, live.load(WORD, 4), pick), 4)
+
+
+def _lanes_at(warp: Bits, place: Bits) -> Bits:
+    """Return the lanes at a place, with those that wait there for lanes of their warp."""
+    together = words_at(warp, PLACES) & ~AT_WARP % (1 << 32)
+    return together.equals(place.repeated(32)).as_type(WORD)
+
+
+def _run_entries(body: Body, context: Bits, warp: Bits, block: Bits, active: Bits) -> None:
+    """Call the function of each entry for the active lanes whose guard holds, if there are any."""
+    entries = field(block, BlockField.CODE, POINTER)
+    with body.repeat(field(block, BlockField.COUNT)) as number:
+        entry = entries.at(number * (8 * EntryField.COUNT_OF_WORDS))
+        guard, complement = (entry.at(8 * x).load(LONG, 8) for x in (EntryField.GUARD, EntryField.COMPLEMENT))
+        lanes = active & held(warp, guard, complement)
+        with body.when(lanes.differs(0), likely=True):
+            function = entry.at(8 * EntryField.FUNCTION).load(FUNCTION.as_pointer(), 8)
+            record = entry.at(8 * EntryField.RECORD).load(POINTER, 8)
+            body.builder.call(function.value, [x.value for x in (context, warp, record, lanes)])
+
+
+def _count(context: Bits, warp: Bits, block: Bits, active: Bits) -> None:
+    """Count the instructions of a basic block."""
+    length = field(block, BlockField.LENGTH)
+    add(context, Word.EXECUTED, length * count_of(active))
+    add(context, Word.FUEL, -length)
+    steps = warp.at(STEPS)
+    steps.store(steps.load(LONG, 8) + length, 8)
+
+
+def _end(body: Body, context: Bits, warp: Bits, block: Bits, lanes: Bits, live: Bits, pick: Loop) -> Bits:
+    """Return the place at which all lanes of the warp continue; if they do not, send each on, and pick a place."""
+    taken = lanes & held(warp, field(block, BlockField.GUARD), field(block, BlockField.COMPLEMENT))
+    target, following = field(block, BlockField.TARGET, WORD), field(block, BlockField.NEXT, WORD)
+    with body.when(field(block, BlockField.KIND) > Kind.BRANCH, likely=False):
+        send(warp, lanes, following)
+        with body.when(taken.differs(0)):
+            leave(body, context, warp, block, taken)
+        with body.when(_must_stop(context, block)):
+            body.give(body.constant(WORD, STOPPED))
+        pick.restart()
+    all_taken = taken.equals(lanes)
+    stops = _must_stop(context, block)
+    together = (all_taken | taken.equals(0)) & lanes.equals(live) & ~stops
+    with body.when(~together):
+        send(warp, lanes, following)
+        send(warp, taken, target)
+        with body.when(stops, likely=False):
+            body.give(body.constant(WORD, STOPPED))
+        pick.restart()
+    return all_taken.chosen(target, following)
+
+
+def _must_stop(context: Bits, block: Bits) -> Bits:
+    """Return whether there is a flag, a yield, or no fuel; a loop that waits for others yields each time."""
+    reasons = word(context, Word.FLAGS) | word(context, Word.YIELD) | field(block, BlockField.IS_SPINNING)
+    return reasons.differs(0) | word(context, Word.FUEL).less_signed(0)
