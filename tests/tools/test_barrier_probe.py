@@ -31,7 +31,8 @@ def test_a_launch_records_each_result_and_the_word(case):
     report = Module(text, arch="sm_90a", findings="report")[launch.kernel][1, 32](np.arange(4096, dtype=np.uint64), out)
     # The probe reads the word of the mbarrier as ordinary memory, and does not wait for its copies.
     expected = {
-        "over-arrival", "race within a warp", "missing proxy fence", "mbarrier not initialised", "load in flight at the end",
+        "over-arrival", "race within a warp", "missing proxy fence", "mbarrier not initialised",
+        "load in flight at the end",
     }  # fmt: skip
     assert report.completed and not {x.kind for x in report.findings} - expected
     size, first_read = barrier_probe_cases.OPERATION_SLOTS, barrier_probe_cases.SLOTS - barrier_probe_cases.READ_SLOTS

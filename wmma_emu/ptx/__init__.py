@@ -39,7 +39,8 @@ if TYPE_CHECKING:
     from wmma_emu.ptx.reports.plain import report_schema
     from wmma_emu.ptx.reports.sarif import sarif
     from wmma_emu.ptx.textures.objects import Surface, Texture, surface, texture
-    from wmma_emu.ptx.variants import FirstDifference, InvarianceChange, InvarianceReport, Variant, invariance
+    from wmma_emu.ptx.variants import FirstDifference, InvarianceChange, InvarianceReport, Variant
+    from wmma_emu.ptx.variants.invariance import invariance
 
 __all__ = [
     "CHECKS",
