@@ -132,7 +132,8 @@ _HOMES = {
     "reports.plain": ("report_schema",),
     "reports.sarif": ("sarif",),
     "textures.objects": ("Surface", "Texture", "surface", "texture"),
-    "variants": ("FirstDifference", "InvarianceChange", "InvarianceReport", "Variant", "invariance"),
+    "variants": ("FirstDifference", "InvarianceChange", "InvarianceReport", "Variant"),
+    "variants.invariance": ("invariance",),
 }
 """The module that defines each public name."""
 

@@ -76,7 +76,7 @@ def test_a_thread_that_does_not_wait_is_an_error():
 @pytest.mark.parametrize(
     ("given", "text"),
     [
-        (Struct(bytes(128)), "it has 1 dimensions, the instruction 2"),
+        (Struct(bytes(128)), "all its bytes are 0, since no map was written there"),
         (Struct(b"\xff" * 128), "the element type 15 of tf32 of the tensor map does not exist"),
         (tensor_map(np.zeros((2, 4, 64), np.float16), (1, 1, 64)), "it has 3 dimensions, the instruction 2"),
         (
