@@ -27,8 +27,9 @@ def check(name, product, tiles, seed=0, engine="numpy"):
     assert not len(wrong), (name, wrong[0].tolist(), len(wrong))
 
 
-@pytest.mark.sweep(keep=1 / 2)
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize(
+    "family", [pytest.param(x, marks=[pytest.mark.slow] if x.startswith("mma.sp") else ()) for x in FAMILIES]
+)
 def test_each_arithmetic_of_a_family_has_the_bits_of_the_numpy_machine(family):
     seen = {}
     for name, product in of_family(family):
