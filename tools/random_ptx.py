@@ -64,7 +64,7 @@ _OF_WARP = (
     "shfl.sync.bfly.b32 {r}, {r}, {n}, 31, 0xffffffff", "shfl.sync.up.b32 {r}, {r}, {n}, 0, 0xffffffff",
     "shfl.sync.idx.b32 {r}|{p}, {r}, {r}, 31, 0xffffffff", "vote.sync.ballot.b32 {r}, {p}, 0xffffffff",
     "vote.sync.all.pred {p}, {p}, 0xffffffff", "redux.sync.add.s32 {r}, {r}, 0xffffffff",
-    "match.any.sync.b32 {r}, {r}, 0xffffffff", "bar.warp.sync 0xffffffff", "activemask.b32 {r}",
+    "match.any.sync.b32 {r}, {r}, 0xffffffff", "bar.warp.sync 0xffffffff",
 )  # fmt: skip
 _FAULTS = (
     "add.u32 {r}, {r}, %r30", "ld.shared.u32 {r}, [%r26+128]", "st.shared.u32 [s+4], {r}", "@%p7 mov.u32 {r}, 1",

@@ -101,6 +101,15 @@ def test_functions_that_only_some_lanes_call_return_to_each_caller():
     require_native(launch, np.zeros(192, np.uint32), np.zeros(192, np.uint32))
 
 
+def test_the_mask_of_active_lanes_is_native_only_without_loops():
+    body = "and.b32 %r2, %r0, 1; setp.eq.u32 %p0, %r2, 1; @%p0 bra A; activemask.b32 %r1; A: " + STORE
+    x = np.zeros(64, np.uint32)
+    require_native(module("mov.u32 %r1, 0; " + body)["k"][1, 64], x, x)
+    loop = "mov.u32 %r3, 3; mov.u32 %r1, 0; L: sub.u32 %r3, %r3, 1; setp.ne.u32 %p1, %r3, 0; @%p1 bra L; "
+    report = module(loop + body)["k"][1, 64](x, x)
+    assert report.machine_reason.startswith("activemask in a kernel with loops")
+
+
 FAULTS = [
     ("uninitialised", "add.u32 %r1, %r2, 1; " + STORE),
     ("trap", "mov.u32 %r1, 1; setp.eq.u32 %p0, %r0, 33; @%p0 trap; " + STORE),
