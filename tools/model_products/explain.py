@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from tools.model_products.orders import Candidate, Sums, candidates, finished
+from tools.model_products.orders import INSTRUCTIONS, Candidate, Sums, candidates, finished
 from tools.model_products.tasks import Task
 from wmma_emu.gemm import KOrder
 
@@ -38,7 +38,9 @@ def explained(task: Task, deadline: float) -> Explained:
     After the deadline, only plain loops and the presets' orders are tried.
     """
     dtype = task.wanted.dtype
-    plain, best, tried = None, None, 0
+    plain = Candidate(INSTRUCTIONS[str(dtype).removeprefix("torch.")][0], KOrder())
+    best: tuple[Candidate, int] = (plain, task.wanted.numel() + 1)
+    tried = 0
     near: list[Candidate] = []
     for wide in (False, True):
         for layout in task.layouts:
@@ -50,9 +52,7 @@ def explained(task: Task, deadline: float) -> Explained:
                     break
                 tried += 1
                 differ = _differ(task, sums, one, rows)
-                if plain is None:
-                    plain = one
-                if best is None or differ < best[1]:
+                if differ < best[1]:
                     best = (one, differ)
                 if differ:
                     continue
@@ -61,13 +61,11 @@ def explained(task: Task, deadline: float) -> Explained:
                 near.append(one)
             if wide and time.monotonic() > deadline:
                 break
-    if plain is None or best is None:
-        raise ValueError(f"no candidates for {dtype}")
     return _result(task, near[0] if near else best[0], plain, tried, tuple(near))
 
 
 def _result(task: Task, found: Candidate, plain: Candidate, tried: int, near: tuple[Candidate, ...]) -> Explained:
-    split = found._replace(order=KOrder(tile=64, splits=2))
+    split = plain._replace(order=KOrder(tile=64, splits=2))
     return Explained(
         found, _whole(task, found), _whole(task, plain), task.wanted.numel(), tried,
         _whole(task, split) if task.depth > 64 else 0, near,

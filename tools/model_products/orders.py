@@ -21,7 +21,13 @@ INSTRUCTIONS = {
 
 FORMATS = {"bfloat16": "bf16", "float16": "f16"}
 
-STEPS = {"m16n8k16": 16, "m16n8k8": 8}
+STEPS = {"m16n8k16": 16, "m16n8k8": 8, "fma": 1}
+
+FMA = "fma.f32"
+"""Multiply-adds of the CUDA cores in float32."""
+
+_LONGEST_CHAIN = 5000
+"""The largest K for which multiply-adds are tried: each k is several operations of PyTorch."""
 
 _SPLITS = (*range(1, 25), 28, 30, 32, 36, 40, 48, 64)
 
@@ -50,38 +56,50 @@ class Candidate(NamedTuple):
 def candidates(dtype: str, k: int, layout: str, has_addend: bool, wide: bool) -> Iterator[Candidate]:
     """Yield candidates for a product of K elements, plain ones first, each way of adding once.
 
-    Without ``wide`` there are only those of the presets: plain loops, and up to 12 ranges of whole tiles of 64.
+    Without ``wide`` there are only those of the presets, plain loops and up to 12 ranges of whole tiles of 64; and a
+    plain loop of multiply-adds.
     """
+    if "in turn" in layout:
+        if not wide:
+            yield from _in_turn(dtype, layout)
+        return
     forms = ("before rounding", "after rounding") if has_addend else ("before rounding",)
-    for instr in INSTRUCTIONS[dtype]:
-        step, seen = STEPS[instr.split(".")[0]], set()
-        for order in _orders(FORMATS[dtype], k, step, wide):
-            try:
-                plan = plan_of(order, k, step, _DEEPEST)
-            except ValueError:
-                continue
-            key = (repr(plan), *((order.partials, order.reduction) if len(plan) > 1 else ()))
-            if key in seen:
-                continue
+    seen: set[tuple[str, ...]] = set()
+    for order, instr in cartesian(_orders(FORMATS[dtype], k, wide), INSTRUCTIONS[dtype]):
+        try:
+            plan = plan_of(order, k, STEPS[instr.split(".")[0]], _DEEPEST)
+        except ValueError:
+            continue
+        key = (instr, repr(plan), *((order.partials, order.reduction) if len(plan) > 1 else ()))
+        if key not in seen:
             seen.add(key)
             yield from (Candidate(instr, order, form, layout) for form in forms)
+    if not wide and k <= _LONGEST_CHAIN:
+        yield Candidate(FMA, KOrder(), layout=layout)
 
 
-def _orders(fmt: str, k: int, step: int, wide: bool) -> Iterator[KOrder]:
+def _in_turn(dtype: str, layout: str) -> Iterator[Candidate]:
+    """Yield the orders of ranges that take tiles in turn, whose operands are rearranged."""
+    tile, ranges = (int(word) for word in layout.split() if word.isdigit())
+    for instr in INSTRUCTIONS[dtype]:
+        for partials in ("", FORMATS[dtype]):
+            order = KOrder(tile=tile, splits=ranges, partials=partials)  # type: ignore[arg-type]
+            yield Candidate(instr, order, layout=layout)
+
+
+def _orders(fmt: str, k: int, wide: bool) -> Iterator[KOrder]:
     yield KOrder()
     if not wide:
         yield from (KOrder(tile=64, splits=n) for n in range(2, 13))
         yield KOrder(tile=64, residue="first")
         return
-    tiles = [x for x in (64, 32, 128, 16) if x % step == 0]
-    residues = ("last", "first") if k % 64 else ("last",)
-    for partials, reduction in (("", "ascending"), ("", "descending"), ("", "pairwise"), (fmt, "ascending")):
-        for splits, tile, residue in cartesian(_SPLITS, tiles, residues):
-            for multiple in sorted({0, 8} if k % 64 else {0}):
-                yield KOrder(
-                    tile=tile, residue=residue, splits=splits, split_multiple=multiple, partials=partials,  # type: ignore[arg-type]
-                    reduction=reduction,  # type: ignore[arg-type]
-                )  # fmt: skip
+    # Kernels for a K that is not a multiple of 16 bytes have small tiles and divide K at multiples of 8.
+    tiles, residues, multiple = ((64, 32), ("last", "first"), 8) if k % 8 else ((64, 32, 128, 16), ("last",), 0)
+    ways = (("", "ascending"), (fmt, "ascending"), ("", "descending"), ("", "pairwise"))
+    for splits, tile, residue, (partials, reduction) in cartesian(_SPLITS, tiles, residues, ways):
+        yield KOrder(
+            tile=tile, residue=residue, splits=splits, split_multiple=multiple, partials=partials, reduction=reduction  # type: ignore[arg-type]
+        )  # fmt: skip
 
 
 class Sums:
@@ -108,7 +126,7 @@ class Sums:
             total = None
             for run in groups[0]:
                 a, b = self._a[..., run.start : run.stop], self._b[..., run.start : run.stop, :]
-                total = _gemm(a, b, total, instr)
+                total = _gemm(a, b, total, instr, getattr(torch, self._dtype))
             self._ranges[key] = total
         return self._ranges[key]
 
@@ -124,8 +142,10 @@ def _added(parts: Sequence[Any], reduction: str) -> Any:
     return parts[0]
 
 
-def _gemm(a: Any, b: Any, c: Any, instr: str) -> Any:
+def _gemm(a: Any, b: Any, c: Any, instr: str, dtype: torch.dtype) -> Any:
     """Multiply patterns with `wmma_emu.gemm`: by the GPU engine if they are there."""
+    if instr == FMA:
+        return _chain(*(x.view(dtype).float() for x in (a, b)))
     if a.device.type == "cuda":
         import cupy
 
@@ -134,6 +154,17 @@ def _gemm(a: Any, b: Any, c: Any, instr: str) -> Any:
         return torch.from_dlpack(we.gemm(x, y, z, instr=instr, arch=CHIP, engine="cupy"))
     x, y = (v.contiguous().numpy().view("u2") for v in (a, b))
     return torch.from_numpy(we.gemm(x, y, None if c is None else c.numpy(), instr=instr, arch=CHIP))
+
+
+def _chain(a: Any, b: Any) -> Any:
+    """Add the products of each k by fused multiply-adds.
+
+    A product of two elements of 11 bits is exact in float32, so that its sum is rounded once, as in `fma.rn.f32`.
+    """
+    total = a.new_zeros(*a.shape[:-1], b.shape[-1])
+    for k in range(a.shape[-1]):
+        total += a[..., k, None] * b[..., k, None, :]
+    return total
 
 
 def finished(total: Any, addend: Any, form: str, dtype: torch.dtype) -> Any:

@@ -16,7 +16,7 @@ from tools.model_products.kernels import kernels_of
 from tools.model_products.runs import ModelRun, execute, runs
 from tools.model_products.tasks import Task, tasks_of
 
-_SECONDS_EACH = 4.0
+_SECONDS_EACH = 8.0
 """The time for the wide search of one product."""
 
 

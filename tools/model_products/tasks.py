@@ -14,6 +14,14 @@ from wmma_emu.torch.products import TensorProduct
 CHANNEL_TILES = (8, 16, 32, 64)
 """Channels of one tile where a kernel passes all filter positions for a tile before it continues with the next."""
 
+TURNS = (32, 64)
+"""The k of one tile where ranges take tiles in turn."""
+
+_MOST_TURNS = 24
+
+_LONG = 2048
+"""The K from which ranges that take turns are tried."""
+
 
 class Task(NamedTuple):
     """Products whose bits are compared with one result of an operation.
@@ -109,34 +117,55 @@ def _task(part: str, run: Any, weight: Any, channels: int, groups: int, wanted: 
     positions = prod(weight.shape[2:])
 
     def factors(layout: str) -> tuple[Any, Any]:
-        order, pad, tile = _layout(layout)
-        collector = _Factors(order=order)
-        run(collector, pad)
+        how = _layout(layout)
+        collector = _Factors(order=how.order)
+        run(collector, how.pad)
         a, b = (x[0] if len(x) == 1 else torch.stack(x) for x in zip(*collector.found, strict=True))
-        return _tiled(a, -1, positions, tile), _tiled(b, -2, positions, tile)
+        return _arranged(a, -1, positions, how), _arranged(b, -2, positions, how)
 
     def assembled(layout: str, d: Any) -> Any:
-        order, pad, _ = _layout(layout)
+        how = _layout(layout)
         several = not channels and positions > 1
-        return run(_Factors(list(d) if several else [d], order), pad)
+        return run(_Factors(list(d) if several else [d], how.order), how.pad)
 
-    layouts = _layouts(part, channels, positions, groups)
+    depth = prod(wanted.shape) and work // wanted.numel()
+    layouts = _layouts(part, channels, positions, groups, depth)
     return Task(part, layouts, factors, assembled, wanted, work, convolves=True)
 
 
-def _layouts(part: str, channels: int, positions: int, groups: int) -> tuple[str, ...]:
+def _layouts(part: str, channels: int, positions: int, groups: int, depth: int) -> tuple[str, ...]:
+    """Name the orders of k that are tried."""
+    if part == "weight" and depth >= _LONG:
+        return ("", *(f"tiles of {tile} in turn by {n}" for tile in TURNS for n in range(2, _MOST_TURNS)))
     if not channels or positions == 1 or groups > 1:
         return ("",)
     tiles = [f"channels by {n}" for n in CHANNEL_TILES if n < channels and channels % n == 0]
     pads = [f"channels padded to {n}" for n in (4, 8) if not part and channels < n]
-    return ("", *pads, "filter positions last", *tiles)
+    back = [f"{x}positions reversed" for x in ("", *(f"{tile}, " for tile in tiles))] if part == "input" else []
+    return ("", *pads, "filter positions last", *tiles, *back)
 
 
-def _layout(name: str) -> tuple[str, int, int]:
-    """Return the order of a convolution, the multiple to which channels are padded, and the channels of a tile."""
-    number = int(name.rpartition(" ")[2]) if name[-1:].isdigit() else 0
-    order = "crs" if name == "filter positions last" else "rsc"
-    return order, number if "padded" in name else 0, number if " by " in name else 0
+class _Layout(NamedTuple):
+    """The order of a convolution; the multiple to which channels are padded, the channels of a tile; ranges in turn."""
+
+    order: str = "rsc"
+    pad: int = 0
+    tile: int = 0
+    is_reversed: bool = False
+    turn: tuple[int, int] | None = None
+
+
+def _layout(name: str) -> _Layout:
+    first, _, second = name.partition(", ")
+    numbers = [int(word) for word in first.split() if word.isdigit()]
+    is_reversed = "positions reversed" in (first, second)
+    if "in turn" in first:
+        return _Layout(turn=(numbers[0], numbers[1]))
+    if "padded" in first:
+        return _Layout(pad=numbers[0])
+    if " by " in first:
+        return _Layout(tile=numbers[0], is_reversed=is_reversed)
+    return _Layout("crs" if first == "filter positions last" else "rsc", is_reversed=is_reversed)
 
 
 def _padded(x: Any, multiple: int) -> Any:
@@ -144,9 +173,15 @@ def _padded(x: Any, multiple: int) -> Any:
     return torch.cat([x, x.new_zeros(x.shape[0], missing, *x.shape[2:])], 1) if missing else x
 
 
-def _tiled(x: Any, axis: int, positions: int, tile: int) -> Any:
-    """Move filter positions inside tiles of channels, on the axis of k."""
-    if not tile:
+def _arranged(x: Any, axis: int, positions: int, how: _Layout) -> Any:
+    """Put k into the order of a layout, on its axis."""
+    if not (how.tile or how.is_reversed or how.turn):
         return x
-    split = x.movedim(axis, -1).unflatten(-1, (positions, -1, tile))
-    return split.transpose(-3, -2).flatten(-3).movedim(-1, axis)
+    x = x.movedim(axis, -1)
+    if how.turn:
+        tile, ranges = how.turn
+        x = torch.nn.functional.pad(x, (0, -x.shape[-1] % (tile * ranges))).unflatten(-1, (-1, ranges, tile))
+        return x.transpose(-3, -2).flatten(-3).movedim(-1, axis)
+    x = x.unflatten(-1, (positions, -1, how.tile) if how.tile else (positions, 1, -1))
+    x = x.flip(-3) if how.is_reversed else x
+    return x.transpose(-3, -2).flatten(-3).movedim(-1, axis)
