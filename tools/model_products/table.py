@@ -5,6 +5,9 @@ import json
 from pathlib import Path
 from typing import Any
 
+from tools.model_products.orders import FORMATS
+from wmma_emu.gemm import PRESETS
+
 
 def tables(path: Path) -> str:
     """Return the tables of a file as Markdown."""
@@ -20,18 +23,36 @@ def _machine(recording: dict[str, Any]) -> str:
 def _runs(rows: list[dict[str, Any]]) -> str:
     names = list(dict.fromkeys(name for row in rows for name in row["occurrences"]))
     lines = [
-        "| run | products | plain ascending k is equal | another order is equal | no order found | equal, by work |",
-        "|---|---|---|---|---|---|",
+        "| run | products | a plain loop is equal | another order is equal | no order found | equal, by work | "
+        "in a preset | by work |",
+        "|---|---|---|---|---|---|---|---|",
     ]
     for name in names:
         mine = [row for row in rows if name in row["occurrences"]]
         count = {kind: sum(x["occurrences"][name] for x in mine if kind_of(x) == kind) for kind in KINDS}
-        work = {kind: sum(x["occurrences"][name] * x["work"] for x in mine if kind_of(x) == kind) for kind in KINDS}
-        equal = 1 - work["none"] / max(sum(work.values()), 1)
+        recorded = [x for x in mine if is_recorded(x)]
+        equal = [x for x in mine if kind_of(x) != "none"]
         lines.append(
-            f"| {name} | {sum(count.values())} | {count['plain']} | {count['other']} | {count['none']} | {equal:.1%} |"
+            f"| {name} | {sum(count.values())} | {count['plain']} | {count['other']} | {count['none']} | "
+            f"{_share(equal, mine, name)} | {sum(x['occurrences'][name] for x in recorded)} | "
+            f"{_share(recorded, mine, name)} |"
         )
     return "\n".join(lines)
+
+
+def _share(some: list[dict[str, Any]], of: list[dict[str, Any]], name: str) -> str:
+    part, whole = (sum(x["occurrences"][name] * x["work"] for x in rows) for rows in (some, of))
+    return f"{part / whole:.1%}"
+
+
+def is_recorded(row: dict[str, Any]) -> bool:
+    """Return whether a preset of `like=` includes a product."""
+    if row["operation"] not in ("mm", "addmm") or row["matrices"] > 1:
+        return False
+    fmt = FORMATS[row["dtype"]]
+    preset = next(x for x in PRESETS if x.name == f"cublas-sm90-{fmt}")
+    entry = preset.recorded_as(tuple(row["shape"]), fmt, row["addend"])
+    return entry is not None and row["addend"] in entry.epilogues
 
 
 KINDS = ("plain", "other", "none")
