@@ -10,6 +10,7 @@ import torch
 import wmma_emu as we
 from wmma_emu.gemm import KOrder
 from wmma_emu.gemm.k_order import plan_of
+from wmma_emu.models.kinds import FORMATS
 
 CHIP = "h100"
 
@@ -18,8 +19,6 @@ INSTRUCTIONS = {
     "float16": ("m16n8k16.f32.f16.f16.f32", "m16n8k8.f32.f16.f16.f32"),
 }
 """Instructions by dtype, the one of large tiles first."""
-
-FORMATS = {"bfloat16": "bf16", "float16": "f16"}
 
 STEPS = {"m16n8k16": 16, "m16n8k8": 8, "fma": 1}
 

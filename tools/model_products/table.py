@@ -5,8 +5,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tools.model_products.orders import FORMATS
 from wmma_emu.gemm import PRESETS
+from wmma_emu.models.kinds import FORMATS
 
 
 def tables(path: Path) -> str:
