@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tools.cublas_cases import CASES, CORNER, VERSION, CublasProduct, addend, inputs
+from tools.cublas_cases import CASES, CORNER, MODEL_CASES, VERSION, CublasProduct, addend, inputs
 from tools.record_cublas import row_checksums
 from tools.recordings import load_arrays
 from wmma_emu.errors import UnverifiedModelWarning
@@ -58,7 +58,7 @@ def emulate(case: CublasProduct, seed: int) -> tuple[NDArray[Any], bool]:
 
 
 def check(
-    arrays: dict[str, NDArray[Any]], metadata: dict[str, Any], cases: Sequence[CublasProduct] = CASES
+    arrays: dict[str, NDArray[Any]], metadata: dict[str, Any], cases: Sequence[CublasProduct] = (*CASES, *MODEL_CASES)
 ) -> Iterator[Result]:
     """Compare the cases that a file has; modes and layouts that share inputs are computed once.
 
@@ -90,7 +90,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     started, bad, count = time.monotonic(), 0, 0
     arrays, metadata = load_arrays(given.file)
-    cases = [x for x in CASES if re.search(given.only, x.key)]
+    cases = [x for x in (*CASES, *MODEL_CASES) if re.search(given.only, x.key)]
     for x in check(arrays, metadata, cases):
         verdict = {
             (True, True): "equal",

@@ -123,6 +123,32 @@ def _others() -> list[CublasProduct]:
 
 CASES: tuple[CublasProduct, ...] = (*_half("f16"), *_half("bf16"), *_others())
 
+_GPT2, _LLAMA, _VIT = (((768, 768), (768, 1536), (768, 3072), (3072, 768)),
+                       ((2048, 2048), (2048, 1024), (2048, 5632), (5632, 2048)),
+                       ((768, 768), (768, 1536), (768, 3072), (3072, 768)))  # fmt: skip
+_LINEAR = (
+    *((512, *widths, "linear") for widths in _GPT2),
+    *((197, *widths, "linear") for widths in _VIT),
+    *((512, *widths, "matmul") for widths in _LLAMA),
+    (1, 768, 1000, "linear"), (1, 512, 1000, "linear"), (512, 768, 50257, "matmul"),
+)  # fmt: skip
+"""Linear layers of the networks in examples/models: rows, widths of input and output, and `linear` with a bias."""
+
+
+def _layer(fmt: str, rows: int, width: int, out: int, call: str) -> list[CublasProduct]:
+    """Return the product of a linear layer, and those of the gradients of its input and of its weight."""
+    return [
+        CublasProduct(fmt, rows, out, width, "NT", strict=False, call=call),
+        CublasProduct(fmt, rows, width, out, "NN", strict=False),
+        CublasProduct(fmt, out, width, rows, "TN", strict=False),
+    ]
+
+
+MODEL_CASES: tuple[CublasProduct, ...] = tuple(
+    case for fmt in ("bf16", "f16") for layer in _LINEAR for case in _layer(fmt, *layer)
+)
+"""Products of whole models, forward and backward, in a second file."""
+
 
 def inputs(case: CublasProduct, seed: int) -> tuple[Array, Array]:
     """Draw A and B as patterns: sums of four uniform integers, times a power of two, rounded to nearest even.

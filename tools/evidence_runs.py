@@ -144,7 +144,7 @@ def other_runs() -> Names:
         "wgmma operands": {" swizzle ".join(case.name.split()[2:4]) for case in operand_cases((8,))},
         "atomics": {row for case in atomic_cases() for row in case.rows},
         "scaled products": {"-".join(key.split("-")[:2]) for key in _keys("sm90_scaled_mm")},
-        "cublas": {"|".join(key.split("|")[:2]) for key in _keys("sm90_cublas")},
+        "cublas": {"|".join(key.split("|")[:2]) for key in _keys("sm90_cublas") | _keys("sm90_cublas_models")},
         "textures": {case.fact for case in texture_cases() if case.name in textures},
     }.items()}  # fmt: skip
 

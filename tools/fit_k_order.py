@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tools.cublas_cases import CASES, CublasProduct, addend, inputs
+from tools.cublas_cases import CASES, MODEL_CASES, CublasProduct, addend, inputs
 from tools.record_cublas import row_checksums
 from tools.recordings import load_arrays
 from wmma_emu.formats.dtypes import dtype_of
@@ -107,7 +107,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     arrays, metadata = load_arrays(given.file)
     count = without = 0
-    for case in CASES:
+    for case in (*CASES, *MODEL_CASES):
         rows = arrays.get(f"{case.key}|rows")
         if rows is None or not re.search(given.only, case.key):
             continue

@@ -72,6 +72,8 @@ cuda_examples() {
 export -f cuda_examples
 step "run examples" 90 bash -c cuda_examples
 step "record cuBLAS" 300 "$python" -m tools.record_cublas --out "$out/sm90_cublas.npz"
+step "record cuBLAS, models" 200 "$python" -m tools.record_cublas --models --out "$out/sm90_cublas_models.npz"
+step "products of models" 250 "$python" -m tools.model_products record --out "$out/model-products.json"
 step "record FP8 with scales" 200 "$python" -m tools.record_scaled_mm --out "$out/sm90_scaled_mm.npz"
 step "record instructions" 300 "$python" -m tools.record_instructions --out "$out/sm90_instructions.npz" \
     $(compare sm90_instructions.npz)

@@ -2,6 +2,7 @@
 """Record what cuBLAS returns through PyTorch: a checksum of every row, and a corner of the bits.
 
     python -m tools.record_cublas --out tests/data/sm90_cublas.npz
+    python -m tools.record_cublas --models --out tests/data/sm90_cublas_models.npz
 
 Needs PyTorch with CUDA. `tools.check_cublas` compares the file with `wmma_emu.gemm`; `tools.fit_k_order` looks for the
 order of accumulation that explains a product.
@@ -9,6 +10,7 @@ order of accumulation that explains a product.
 
 import argparse
 import json
+import re
 import tempfile
 import time
 import zlib
@@ -19,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tools.cublas_cases import CASES, CORNER, VERSION, CublasProduct, addend, inputs
+from tools.cublas_cases import CASES, CORNER, MODEL_CASES, VERSION, CublasProduct, addend, inputs
 from tools.cuda_driver import versions
 from tools.recordings import add_source, save_arrays
 
@@ -137,21 +139,24 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "--out", type=Path, required=True, help="npz file to write; sources.json in its folder is updated"
     )
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--models", action="store_true", help="record the products of whole models instead")
+    parser.add_argument("--only", default="", help="regular expression that keys must contain")
     given = parser.parse_args(arguments)
     import torch
 
+    cases = [case for case in (MODEL_CASES if given.models else CASES) if re.search(given.only, case.key)]
     started = time.monotonic()
     gpu = {
         "gpu": torch.cuda.get_device_name(), **versions(), "torch": torch.__version__,
         "cublas": _cublas_version(), "blas": str(torch.backends.cuda.preferred_blas_library()),
     }  # fmt: skip
     print(gpu, flush=True)
-    arrays = record(CASES, given.seed, torch_product)
+    arrays = record(cases, given.seed, torch_product)
     given.out.parent.mkdir(parents=True, exist_ok=True)
     _save(given.out, arrays, given.seed, gpu, {})
     print(f"{given.out}: {given.out.stat().st_size} bytes, {time.monotonic() - started:.1f} s", flush=True)
     try:  # the profiler may be missing or refused; the recording is already safe
-        names = kernels_of([x for x in CASES if f"{x.key}|rows" in arrays], given.seed)
+        names = kernels_of([x for x in cases if f"{x.key}|rows" in arrays], given.seed)
     except Exception as error:
         print(f"no kernel names: {type(error).__name__}: {error}")
         return

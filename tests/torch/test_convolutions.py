@@ -34,6 +34,16 @@ def test_a_convolution_equals_gemm_of_its_windows_in_the_order_of_k(order):
     assert [(r.operation, r.shape) for r in emulation.log] == [("convolution", (50, 7, 30))]
 
 
+def test_a_convolution_in_tiles_of_64_channels_passes_all_filter_positions_for_each():
+    x, w = numbers(1, 70, 7, 8), numbers(7, 70, 3, 2, seed=1)
+    with we.torch.emulate("h100", convolution_order="crsc"):
+        d = F.conv2d(x, w, padding=1)
+    tiles = [slice(0, 64), slice(64, 70)]
+    a = torch.cat([window_matrix(x[:, c], (3, 2), "rsc", padding=1) for c in tiles], 1)
+    b = torch.cat([w[:, c].flatten(2).mT.reshape(7, -1) for c in tiles], 1).T
+    same(d[0].flatten(1).T.contiguous(), we.gemm(a, b, arch="h100", out_dtype="bf16"))
+
+
 def test_the_gradient_of_the_weight_adds_over_images_and_output_positions():
     x, w, grad = numbers(2, 5, 9, 8), numbers(7, 5, 3, 2, seed=1, grad=True), numbers(2, 7, 5, 5, seed=2)
     with we.torch.emulate("a100"):

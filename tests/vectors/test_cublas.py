@@ -8,16 +8,17 @@ import pytest
 
 import wmma_emu as we
 from tools.check_cublas import check
-from tools.cublas_cases import CASES, inputs
+from tools.cublas_cases import CASES, MODEL_CASES, inputs
 from tools.record_cublas import row_checksums
 from tools.recordings import load_arrays
 from wmma_emu.formats.dtypes import dtype_of
 from wmma_emu.gemm import PRESETS
 
-FILE = Path(__file__).parents[1] / "data" / "sm90_cublas.npz"
-ARRAYS, METADATA = load_arrays(FILE)
+DATA = Path(__file__).parents[1] / "data"
+ARRAYS, METADATA = load_arrays(DATA / "sm90_cublas.npz")
+OF_MODELS, METADATA_OF_MODELS = load_arrays(DATA / "sm90_cublas_models.npz")
 PRODUCTS: dict[tuple, list] = {}
-for _case in CASES:
+for _case in (*CASES, *MODEL_CASES):
     PRODUCTS.setdefault(_case._replace(transposed="NN", strict=True), []).append(_case)
 WITH_PRESET = [
     pytest.param(product, id=product.key, marks=[pytest.mark.slow] if product.k * product.n > 2**23 else [])
@@ -35,13 +36,16 @@ def epilogue_of(case):
 
 
 def test_every_case_is_recorded():
-    assert {f"{case.key}|{what}" for case in CASES for what in ("rows", "corner")} == set(ARRAYS)
+    for cases, arrays in ((CASES, ARRAYS), (MODEL_CASES, OF_MODELS)):
+        assert {f"{case.key}|{what}" for case in cases for what in ("rows", "corner")} == set(arrays)
+    facts = ("seed", "version", "gpu", "torch", "cublas")
+    assert [METADATA[x] for x in facts] == [METADATA_OF_MODELS[x] for x in facts]
 
 
 @pytest.mark.sweep(keep=1 / 10)
 @pytest.mark.parametrize("product", WITH_PRESET)
 def test_a_preset_gives_the_bits_of_the_library_in_every_layout_and_mode(product):
-    results = list(check(ARRAYS, METADATA, PRODUCTS[product]))
+    results = list(check(ARRAYS | OF_MODELS, METADATA, PRODUCTS[product]))
     assert len(results) == len(PRODUCTS[product])
     for result in results:
         assert result.claimed and (result.rows_differ, result.corner_differs) == (0, 0), result
@@ -57,7 +61,7 @@ def test_presets_claim_what_is_recorded_and_nothing_else():
         if x.serves(out)
         for epilogue in x.epilogues
     }
-    recorded = {(x.preset, (x.m, x.n, x.k), x.out_format, epilogue_of(x)) for x in CASES if x.preset}
+    recorded = {(x.preset, (x.m, x.n, x.k), x.out_format, epilogue_of(x)) for x in (*CASES, *MODEL_CASES) if x.preset}
     assert claims == recorded
 
 

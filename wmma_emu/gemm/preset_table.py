@@ -2,6 +2,7 @@
 """The presets of ``like=``: one entry for each library, chip and format, with the products that are recorded."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 from wmma_emu.evidence import Evidence, Run, Sourced
 from wmma_emu.gemm.k_order import KOrder
@@ -87,8 +88,8 @@ class Preset(Sourced):
 
 
 _CUBLAS = (
-    "cuBLAS 13.1.0.3 through PyTorch 2.11.0+cu130 on an NVIDIA H200, driver 580.159.04, 2026-11-21; C-contiguous A and "
-    "B, some of them transposed (FP8 and s8: B always)"
+    "cuBLAS 13.1.0.3 through PyTorch 2.11.0+cu130 on an NVIDIA H200, driver 580.159.04, 2026-11-21 and 2026-11-28; "
+    "C-contiguous A and B, some of them transposed (FP8 and s8: B always)"
 )
 
 _PLAIN: tuple[Shape, ...] = (
@@ -96,6 +97,22 @@ _PLAIN: tuple[Shape, ...] = (
     (1024, 1024, 2048), (40, 48, 40), (64, 64, 136), (128, 64, 1000), (128, 768, 768), (128, 3072, 768),
     (512, 1024, 256),
 )  # fmt: skip
+_OF_MODELS: tuple[Shape, ...] = (
+    (768, 768, 512), (512, 768, 1536), (1536, 768, 512), (3072, 768, 512), (768, 3072, 512),
+    (197, 768, 768), (768, 768, 197), (197, 768, 1536), (1536, 768, 197), (3072, 768, 197), (197, 3072, 768),
+    (768, 3072, 197),
+    (512, 2048, 2048), (2048, 2048, 512), (512, 1024, 2048), (512, 2048, 1024), (1024, 2048, 512), (512, 5632, 2048),
+    (512, 2048, 5632), (5632, 2048, 512), (2048, 5632, 512),
+    (1, 768, 1000), (1000, 768, 1), (1, 512, 1000), (1000, 512, 1),
+)  # fmt: skip
+"""Products of linear layers and their gradients in GPT-2 and a ViT, a layer of Llama, and classifiers."""
+
+_OF_MODELS_WITH_BIAS: tuple[Shape, ...] = (
+    (512, 1536, 768), (197, 768, 768), (197, 1536, 768), (197, 3072, 768), (197, 768, 3072), (1, 1000, 768),
+    (1, 1000, 512),
+)  # fmt: skip
+_WITH_AND_WITHOUT_BIAS: tuple[Shape, ...] = ((512, 768, 768), (512, 3072, 768), (512, 768, 3072))
+
 _BETAS = ("beta of 1", "alpha and beta", "alpha and beta of 1")
 
 
@@ -103,7 +120,20 @@ def _split(splits: int, *shapes: Shape, epilogues: tuple[str, ...] = ("",), tile
     return Recorded(shapes, KOrder(tile=tile, splits=splits), epilogues)
 
 
-def _half(fmt: str, *recorded: Recorded) -> Preset:
+def _of_vocabulary(fmt: Literal["f16", "bf16"]) -> tuple[Recorded, ...]:
+    """Return the products of GPT-2's vocabulary, an odd number: kernels with half of the k in an instruction.
+
+    The sums of ranges of k are stored in the format of D, because PyTorch allows it by default.
+    """
+    order = KOrder(tile=32, residue="first", splits=11, split_multiple=8, partials=fmt)
+    instr = f"m16n8k8.f32.{fmt}.{fmt}.f32"
+    return (
+        Recorded(((512, 50257, 768), (50257, 768, 512)), instr=instr),
+        Recorded(((512, 768, 50257),), order, instr=instr),
+    )
+
+
+def _half(fmt: Literal["f16", "bf16"], *recorded: Recorded) -> Preset:
     """Return the preset of half precision: tiles of 64 k, and ranges of k that a second kernel adds in float32."""
     rows = (
         Recorded(_PLAIN),
@@ -114,6 +144,11 @@ def _half(fmt: str, *recorded: Recorded) -> Preset:
         _split(3, (64, 64, 4096), (128, 128, 4096), (16, 1024, 4096)),
         _split(12, (32, 64, 16384)),
         _split(2, (128, 768, 3072), (16, 4096, 4096)),
+        Recorded(_OF_MODELS),
+        Recorded(_OF_MODELS_WITH_BIAS, epilogues=("bias",)),
+        Recorded(_WITH_AND_WITHOUT_BIAS, epilogues=("", "bias")),
+        _split(2, (197, 768, 3072)),
+        *_of_vocabulary(fmt),
     )
     return Preset(
         f"cublas-sm90-{fmt}", "sm_90", f"m16n8k16.f32.{fmt}.{fmt}.f32", fmt, (fmt,), (*rows, *recorded), _CUBLAS,

@@ -30,7 +30,7 @@ class ArrayProduct:
 
     Without ``beta``, C is where the accumulators start. ``operation`` is for the log, and ``settings`` are the settings
     of the library that are on. A product that ``is_fused`` belongs to a kernel with a separate order of k, to which
-    ``like`` and ``k_order`` do not apply.
+    ``like`` and ``k_order`` do not apply; to one that ``convolves``, ``like`` does not: another library computes it.
     """
 
     operation: str
@@ -45,6 +45,7 @@ class ArrayProduct:
     scale_b: Any = None
     settings: frozenset[str] = frozenset()
     is_fused: bool = False
+    convolves: bool = False
 
     @property
     def what(self) -> tuple[str, str, frozenset[str]]:
@@ -156,7 +157,8 @@ class ModelMultiplier:
     def _recorded(self, product: ArrayProduct, kind: ProductKind) -> tuple[str, KOrder | None] | None:
         """Return the preset whose recordings have this product, and its order of k."""
         starts_from_c = product.c is not None and product.beta is None
-        if self.options.like is None or product.scale_a is not None or starts_from_c or product.is_fused:
+        is_other = product.scale_a is not None or starts_from_c or product.is_fused or product.convolves
+        if self.options.like is None or is_other:
             return None
         out = _format_name(product.out_dtype)
         options = ProductOptions(out_dtype=out, alpha=product.alpha, beta=product.beta, bias=product.bias)

@@ -12,8 +12,9 @@ from wmma_emu.gemm import PRESETS, KOrder
 from wmma_emu.instructions import DEFAULT_ARCH, Arch, arch_of
 from wmma_emu.suggestions import did_you_mean
 
-ConvolutionOrder = Literal["rsc", "crs"]
-"""The order of k in a convolution: positions of the filter and channels, the last letter fastest."""
+ConvolutionOrder = Literal["rsc", "crs", "crsc"]
+"""The order of k in a convolution: positions of the filter and channels, the last letter fastest; with two c, tiles of
+64 channels first, and the channels of a tile last."""
 
 Tf32Conversion = Literal["truncate", "rna"]
 """The conversion of float32 operands of a TF32 product: none, so that the tensor core ignores 13 bits; or
@@ -47,8 +48,9 @@ class EmulationOptions:
         As for `wmma_emu.gemm`.
     tf32_conversion : {"truncate", "rna"}
         The conversion of float32 operands to TF32.
-    convolution_order : {"rsc", "crs"}
-        The order of k in a convolution: filter positions, then channels; or channels, then filter positions.
+    convolution_order : {"rsc", "crs", "crsc"}
+        The order of k in a convolution: filter positions, then channels; channels, then filter positions; or tiles of
+        64 channels, each with filter positions and then channels, as most kernels of cuDNN on an H200.
     attention_tile : int
         The keys in one tile of fused attention.
     changes : mapping, optional

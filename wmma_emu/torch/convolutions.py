@@ -20,6 +20,9 @@ from wmma_emu.torch.products import Multiplier, TensorProduct
 _WINDOW_ELEMENTS = 1 << 25
 """The number of elements of A that exist at a time."""
 
+_CHANNELS = 64
+"""The channels of a tile in the order `crsc`."""
+
 
 @dataclass(frozen=True, slots=True)
 class Geometry:
@@ -130,11 +133,11 @@ def _implicit(multiply: Multiplier, name: str, windows: Any, filters: Any, group
     n, channels, *rest = windows.shape
     positions = rest[:rank]
     grouped = windows.reshape(n, groups, channels // groups, *rest) if groups > 1 else windows.unsqueeze(1)
-    b = _k_last(filters, rank, 1, multiply).flatten(2).mT
+    b = _in_tiles(_k_last(filters, rank, 1, multiply).flatten(2), filters.shape[2], multiply).mT
     pieces = []
     for part in _images(grouped, prod(windows.shape[1:])):
         a = _k_last(part, rank, 1 + rank, multiply)  # (images, groups, output positions, k...)
-        a = a.movedim(1, 0).reshape(groups, -1, b.shape[1])
+        a = _in_tiles(a.movedim(1, 0).reshape(groups, -1, b.shape[1]), filters.shape[2], multiply)
         d = multiply(TensorProduct(operation=name, a=a, b=b, out_dtype=like.dtype, convolves=True) if groups > 1 else
                      TensorProduct(operation=name, a=a[0], b=b[0], out_dtype=like.dtype, convolves=True))  # fmt: skip
         if d is NotImplemented:
@@ -150,7 +153,15 @@ def _k_last(x: Any, rank: int, kept: int, multiply: Multiplier) -> Any:
     For windows the output positions are between channels and filter positions; filters have none.
     """
     channels = x.dim() - rank - (kept - 1) - 1
-    return x.movedim(channels, -1 if multiply.options.convolution_order == "rsc" else -1 - rank)
+    return x.movedim(channels, -1 - rank if multiply.options.convolution_order == "crs" else -1)
+
+
+def _in_tiles(x: Any, channels: int, multiply: Multiplier) -> Any:
+    """Reorder k, the last axis, by tiles of channels, if the order is `crsc`."""
+    if multiply.options.convolution_order != "crsc" or channels <= _CHANNELS:
+        return x
+    tiles = x.unflatten(-1, (-1, channels)).split(_CHANNELS, -1)
+    return torch.cat([tile.flatten(-2) for tile in tiles], -1)
 
 
 def _images(windows: Any, elements: int) -> Iterator[Any]:

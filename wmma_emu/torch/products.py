@@ -45,7 +45,7 @@ class TensorProduct:
         given = {name: _array(getattr(self, name), name) for name in names}
         return ArrayProduct(
             operation=self.operation, out_dtype=self.out_dtype, alpha=self.alpha, beta=self.beta,
-            settings=self.settings, is_fused=self.is_fused, **given,
+            settings=self.settings, is_fused=self.is_fused, convolves=self.convolves, **given,
         )  # fmt: skip
 
 
