@@ -23,7 +23,7 @@ def drawn(*shape):
 
 
 def captured(emulation, run):
-    """Capture products whose results are those of an emulated chip."""
+    """Capture products whose results an emulated chip computes."""
     mode = CaptureMode()
     with mode, torch.no_grad():
         run()

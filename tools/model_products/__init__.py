@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What PyTorch's libraries return for the products of whole models, next to what `wmma_emu.gemm` returns.
+"""The results of PyTorch's libraries for the products of whole models, next to the results of `wmma_emu.gemm`.
 
     python -m tools.model_products record --out products.json [--bits cublas_models.npz]
     python -m tools.model_products table products.json

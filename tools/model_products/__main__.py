@@ -17,7 +17,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     recorder.add_argument("--size", choices=["small", "full"], default="full", help="full has the published sizes")
     recorder.add_argument("--device", choices=["cuda", "cpu"], default="cuda")
     recorder.add_argument("--seconds", type=float, default=150, help="after this time only plain orders are tried")
-    recorder.add_argument("--only", default="", help="runs whose name has this text")
+    recorder.add_argument("--only", default="", help="runs whose name contains the given characters")
     printer = commands.add_parser("table", help="print the tables of a recording")
     printer.add_argument("file", type=Path)
     given = parser.parse_args(arguments)

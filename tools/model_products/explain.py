@@ -20,7 +20,7 @@ class Explained(NamedTuple):
     """The candidate that gives the most elements, all if ``differ`` is 0.
 
     ``plain_differ`` and ``split_differ`` count the elements that a plain loop and two ranges of k do not give, which
-    shows whether the operands tell orders apart.
+    shows whether the operands distinguish orders.
     """
 
     candidate: Candidate

@@ -142,7 +142,7 @@ def _added(parts: Sequence[Any], reduction: str) -> Any:
 
 
 def _gemm(a: Any, b: Any, c: Any, instr: str, dtype: torch.dtype) -> Any:
-    """Multiply patterns with `wmma_emu.gemm`: by the GPU engine if they are there."""
+    """Multiply patterns with `wmma_emu.gemm`: with the GPU engine if they are in GPU memory."""
     if instr == FMA:
         return _chain(*(x.view(dtype).float() for x in (a, b)))
     if a.device.type == "cuda":

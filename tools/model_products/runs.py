@@ -59,6 +59,6 @@ def execute(run: ModelRun, size: str, device: str, mode: CaptureMode) -> None:
 
 
 def _loss(outputs: torch.Tensor) -> Any:
-    """The loss of predicting class 1 everywhere, which needs no data."""
+    """Return the loss of predicting class 1 everywhere, which needs no data."""
     flat = outputs.float().reshape(-1, outputs.shape[-1])
     return F.cross_entropy(flat, torch.ones(len(flat), dtype=torch.long))

@@ -56,7 +56,7 @@ def is_recorded(row: dict[str, Any]) -> bool:
 
 
 KINDS = ("plain", "other", "none")
-"""A plain loop gives every bit; another candidate does; none does."""
+"""A plain loop gives every bit; another candidate does; no candidate does."""
 
 
 def kind_of(row: dict[str, Any]) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A captured operation as products of matrices, in the order of k of a layout, and the way back to its result."""
+"""A captured operation as products of matrices, in the order of k of a layout, and the inverse for its result."""
 
 from collections.abc import Callable, Iterator
 from math import prod
