@@ -17,6 +17,7 @@ from wmma_emu.ptx.native.context import Flag, Word
 from wmma_emu.ptx.native.memory.memory_of_launch import races_between_workers
 from wmma_emu.ptx.native.rows import NotNativeError
 from wmma_emu.ptx.native.workers import Launching, SharedState, Worker
+from wmma_emu.scalar.environment import in_ieee_arithmetic
 
 
 class NativeOutcome(NamedTuple):
@@ -27,6 +28,7 @@ class NativeOutcome(NamedTuple):
     counts: Counts | None = None
 
 
+@in_ieee_arithmetic
 def run(launching: Launching, limits: Limits, spent: float = 0) -> NativeOutcome:
     """Run a launch on the native machine; ``spent`` are seconds of the time limit that have passed already.
 
