@@ -111,6 +111,12 @@ def test_a_damaged_batch_is_compiled_again(damage, folder, sources, compiled):
     assert len(compiled) == 6
 
 
+def test_a_batch_without_object_code_is_compiled_again(folder, sources, compiled):
+    cache.ObjectCache(sources).store(["f 0", "f 1", "f 2"], b"not object code")
+    assert values(library.NativeLibrary(sources)) == [0, 1, 2]
+    assert len(compiled) == 3
+
+
 def test_a_batch_that_another_process_removes_is_compiled_again(folder, sources, compiled):
     values(library.NativeLibrary(sources))
     second = library.NativeLibrary(sources)

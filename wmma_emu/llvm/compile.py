@@ -13,6 +13,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
+from itertools import count
 from queue import Queue
 from typing import IO, Any
 
@@ -75,6 +76,9 @@ def _linker() -> Any:
     return llvm.create_lljit_compiler()
 
 
+_numbers = count()
+"""The numbers of object code: one that could not be loaded keeps its name, too."""
+
 _loaded: list[object] = []
 """The loaded object code, which stays until the process ends."""
 
@@ -90,7 +94,7 @@ def load(code: bytes, names: Sequence[str]) -> Mapping[str, int]:
     builder = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
     for name in names:
         builder.export_symbol(name)
-    library = builder.link(_linker(), f"library {len(_loaded)}")
+    library = builder.link(_linker(), f"library {next(_numbers)}")
     _loaded.append(library)
     return {name: library[name] for name in names}
 

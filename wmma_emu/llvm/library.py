@@ -4,6 +4,7 @@
 import os
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from llvmlite import ir
@@ -51,7 +52,8 @@ class NativeLibrary:
         for batch, found in cache.find(names).items():
             code = cache.load(batch)
             if code is not None:
-                self._addresses.update(load(code, found))
+                with suppress(RuntimeError):  # not what this processor's linker reads: the functions are compiled again
+                    self._addresses.update(load(code, found))
 
     def _compile(self, cache: ObjectCache, wanted: Mapping[str, Define]) -> None:
         names = [*wanted]

@@ -65,6 +65,11 @@ BODIES = {
         and.b32 %r2, %r0, 1; setp.eq.u32 %p0, %r2, 1; mov.u32 %r1, 0; @%p0 bra A; add.u32 %r1, %r1, 3;
         A: bar.warp.sync 0xffffffff; add.u32 %r1, %r1, %r0; """
     + STORE,
+    "lanes pass by what others execute together": """
+        setp.lt.u32 %p0, %r31, 32; setp.lt.u32 %p1, %r31, 16; setp.gt.u32 %p2, %r31, 999; mov.u32 %r1, %r0;
+        @%p0 shfl.sync.bfly.b32 %r1, %r0, 1, 0x1f, 0xffffffff;
+        @%p1 bar.warp.sync 0xffff; @%p2 bar.sync 0; add.u32 %r1, %r1, %r0; """
+    + STORE,
 }
 
 FUNCTIONS = """

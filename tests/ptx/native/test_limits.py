@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Limits of launches on the native machine: time, steps, memory, interrupts; and launches from several threads."""
+"""Limits of launches on the native machine: time, steps, memory, interrupts; and launches from threads of any kind."""
 
 import os
 import signal
@@ -9,7 +9,8 @@ import time
 import numpy as np
 import pytest
 
-from tests.ptx.native.machines import module
+from tests.control_word import DENORMALS_ARE_ZERO, FLUSH_TO_ZERO, ROUND_DOWN, ROUND_UP, flags
+from tests.ptx.native.machines import module, require_native
 from wmma_emu.errors import LaunchLimitError
 
 pytest.importorskip("llvmlite")
@@ -112,6 +113,15 @@ def test_launches_from_several_threads_are_right():
     for thread in threads:
         thread.join()
     assert results == [True] * 6
+
+
+@pytest.mark.parametrize("bits", [FLUSH_TO_ZERO | DENORMALS_ARE_ZERO, ROUND_DOWN, ROUND_UP], ids=hex)
+def test_a_thread_that_flushes_or_rounds_otherwise_gets_the_same_bits(bits, control):
+    third = "ld.global.f32 %f1, [%d3]; mul.f32 %f1, %f1, 0f3EAAAAAB; st.global.f32 [%d1], %f1; ret;"
+    x = np.arange(1, 65, dtype=np.uint32) * np.uint32(0x01000001)
+    x[::2] >>= 8  # subnormal numbers
+    with flags(control, bits):
+        require_native(module(third)["k"][1, 64], x, np.zeros_like(x))
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")

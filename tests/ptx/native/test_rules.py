@@ -98,3 +98,21 @@ def test_variables_of_the_module_keep_their_values():
     )
     assert [made["k"][1, 1]().machine for _ in range(2)] == ["native"] * 2
     assert int(made.variable("count")[0]) == 7
+
+
+MALLOC = """.extern .func (.param .b64 p) malloc (.param .b64 size);
+.visible .entry keep(.param .u64 x) {
+  .reg .b64 %d<3>; ld.param.u64 %d0, [x];
+  { .param .b64 size; .param .b64 p; st.param.b64 [size], 16; call (p), malloc, (size); ld.param.b64 %d1, [p]; }
+  st.global.u32 [%d1], 7; st.global.u64 [%d0], %d1; ret;
+}"""
+
+
+def test_only_kernels_that_use_the_device_heap_need_the_numpy_machine(x):
+    follow = "ld.global.u64 %d4, [%d0]; ld.global.u32 %r1, [%d4]; st.global.u32 [%d1], %r1; ret;"
+    kept = np.zeros(1, np.uint64)
+    made = module(follow, before=MALLOC)
+    assert "malloc" in made["keep"][1, 1](kept).machine_reason
+    report = made["k"][1, 1](kept, x)
+    assert (report.machine_reason, report.findings, int(x[0])) == ("an access may be out of bounds", (), 7)
+    assert module(DOUBLE, before=MALLOC)["k"][2, 32](x, x).machine == "native"

@@ -9,9 +9,9 @@ from wmma_emu.ptx.native.context import Word
 from wmma_emu.ptx.native.control_words import BlockField, EntryField, Kind, MachineWord
 from wmma_emu.ptx.native.leave import leave
 from wmma_emu.ptx.native.rows import FUNCTION, LONG, POINTER, WORD
-from wmma_emu.ptx.native.warp_layout import AT_WARP, LIVE, PLACES, STEPS
+from wmma_emu.ptx.native.warp_layout import AT_WARP, LIVE, PLACES
 from wmma_emu.ptx.native.warps import synchronise
-from wmma_emu.ptx.native.words import add, block_at, count_of, field, held, host, send, word, words_at
+from wmma_emu.ptx.native.words import add, add_steps, block_at, count_of, field, held, host, send, word, words_at
 
 BLOCKED, STOPPED = 0, 1
 """Why a warp stopped: no lane may run; or there is a flag, a yield, or no fuel."""
@@ -65,8 +65,7 @@ def _count(context: Bits, warp: Bits, block: Bits, active: Bits) -> None:
     length = field(block, BlockField.LENGTH)
     add(context, Word.EXECUTED, length * count_of(active))
     add(context, Word.FUEL, -length)
-    steps = warp.at(STEPS)
-    steps.store(steps.load(LONG, 8) + length, 8)
+    add_steps(warp, length)
 
 
 def _end(body: Body, context: Bits, warp: Bits, block: Bits, lanes: Bits, live: Bits, pick: Loop) -> Bits:

@@ -2,7 +2,7 @@
 """Lanes of a warp that wait for each other (`wmma_emu.ptx.machine.warp_sync`), as native code."""
 
 from wmma_emu.ptx.native.body import Bits, Body, internal
-from wmma_emu.ptx.native.context import Flag
+from wmma_emu.ptx.native.context import Flag, Word
 from wmma_emu.ptx.native.control_words import BlockField, MachineWord, Sync
 from wmma_emu.ptx.native.memory.stamps import flag_if
 from wmma_emu.ptx.native.memory.time import meet_lanes
@@ -10,7 +10,10 @@ from wmma_emu.ptx.native.rows import POINTER, WORD
 from wmma_emu.ptx.native.warp_layout import AT_WARP, AWAITED, LIVE, PLACES, WARP_NUMBER
 from wmma_emu.ptx.native.words import (
     LANES_OF_BITS,
+    add,
+    add_steps,
     block_at,
+    count_of,
     field,
     first_value,
     held,
@@ -28,8 +31,12 @@ def synchronise(body: Body, context: Bits, warp: Bits, block: Bits, place: Bits,
     guard, complement = field(block, BlockField.SYNC_GUARD), field(block, BlockField.SYNC_COMPLEMENT)
     taken = active & held(warp, guard, complement)
     with body.when(taken.differs(active), likely=False):
-        send(warp, active & ~taken, field(block, BlockField.NEXT, WORD))
+        passing, length = active & ~taken, field(block, BlockField.LENGTH)
+        send(warp, passing, field(block, BlockField.NEXT, WORD))
+        add(context, Word.EXECUTED, length * count_of(passing))
         with body.when(taken.equals(0)):
+            add(context, Word.FUEL, -length)
+            add_steps(warp, length)
             body.give(nobody)
     live, kind = warp.at(LIVE).load(WORD, 4), field(block, BlockField.SYNC)
     members = field(block, BlockField.MEMBERS)

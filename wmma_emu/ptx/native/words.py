@@ -6,7 +6,7 @@ from llvmlite import ir
 from wmma_emu.ptx.native.body import BIT, Bits
 from wmma_emu.ptx.native.control_words import BlockField
 from wmma_emu.ptx.native.rows import LONG, POINTER, WORD
-from wmma_emu.ptx.native.warp_layout import PLACES
+from wmma_emu.ptx.native.warp_layout import PLACES, STEPS
 
 LANES_OF_WORDS = ir.VectorType(WORD, 32)
 LANES_OF_BITS = ir.VectorType(BIT, 32)
@@ -30,6 +30,12 @@ def put(context: Bits, index: int, value: Bits | int) -> None:
 def add(context: Bits, index: int, value: Bits | int) -> None:
     """Add to a word of the context."""
     put(context, index, word(context, index) + value)
+
+
+def add_steps(warp: Bits, count: Bits) -> None:
+    """Add to the steps of a warp."""
+    steps = warp.at(STEPS)
+    steps.store(steps.load(LONG, 8) + count, 8)
 
 
 def field(block: Bits, name: BlockField, kind: ir.Type = LONG) -> Bits:

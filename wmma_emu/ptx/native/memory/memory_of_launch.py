@@ -69,8 +69,6 @@ class NativeMemory:
         self, program: KernelProgram, heap: GlobalMemory, parameters: bytes, written: Written, blocks: int, warps: int,
         dynamic_shared_bytes: int,
     ) -> None:  # fmt: skip
-        if heap.device_heap is not None:
-            raise NotNativeError("the device heap (malloc) has no native code")
         if program.frames:
             raise NotNativeError("frames of functions in local memory have no native code")
         if blocks > MOST_BLOCKS:
@@ -167,10 +165,14 @@ def _shadow_of_block(program: KernelProgram, dynamic: int) -> NDArray[np.uint8]:
 def _ranges(
     heap: GlobalMemory, watched: frozenset[int], granule: int
 ) -> tuple[list[int], NDArray[np.uint64], int]:  # fmt: skip
-    """Return the heap's indices of the ranges, their words, and the number of granules that are watched."""
+    """Return the heap's indices of the ranges, their words, and the number of granules that are watched.
+
+    The device heap is none of them: accesses to what ``malloc`` of earlier launches has returned are flags.
+    """
     base = _at(heap.buffer)
     first = [heap.placement.address_at(x.lo) for x in heap.ranges]
-    order = sorted(range(len(first)), key=first.__getitem__)
+    device_heap = None if heap.device_heap is None else heap.device_heap_range
+    order = sorted((i for i in range(len(first)) if i != device_heap), key=first.__getitem__)
     words = np.zeros((1 + len(order), RANGE_BYTES // 8), np.uint64)
     line, granules = LINE * granule, 0
     for row, i in enumerate(order, 1):
