@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Tensor maps in constant and global memory, by value and behind pointers, with the addresses of each launch."""
+"""Tensor maps in constant and global memory, by value and through pointers, with the addresses of each launch."""
 
 import numpy as np
 import pytest
