@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The machines of wmma_emu beside an earlier version and other emulators: the same kernels, each in its own process."""
+"""The machines of wmma_emu, an earlier version and other emulators: the same kernels, each in its own process."""
 
 import json
 import os
@@ -27,7 +27,7 @@ NAMES = {
 
 
 def measure(quick: bool) -> list[dict[str, Any]]:
-    """Return the seconds of the processor of each kernel on each machine that is here, and how many times native's."""
+    """Return the seconds of the processor of each kernel on each installed machine, and how many times native's."""
     needed = {"native": "llvmlite", "triton": "triton", "numba": "numba"}
     hows = [x for x in ("native", "numpy", "triton", "numba") if x not in needed or installed(needed[x])]
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else None

@@ -38,7 +38,7 @@ class Attempt(NamedTuple):
 
 
 class Ran(NamedTuple):
-    """What a launch did: its report or its error, and the bytes of its arguments."""
+    """The outcome of a launch: its report or its error, and the bytes of its arguments."""
 
     said: str
     machine: str
@@ -115,7 +115,7 @@ def body_of(case: Case) -> tuple[str, list[str]]:
 
 
 def mutants(seed: int, names: list[str]) -> Iterator[Attempt]:
-    """Yield altered kernels in a random order: each without a line, or with another one, or with a shorter array."""
+    """Yield altered kernels in a random order: each without a line, or with another line, or with a shorter array."""
     rng = np.random.default_rng(seed)
     while True:
         case = CASES[names[rng.integers(len(names))]]

@@ -120,7 +120,7 @@ def _window(draw: Draw, rank: int, dims: tuple[int, ...], channels: int) -> Wind
 class DrawnCopy:
     """A copy of one box or window: the map at address 0, the coordinates, and where the box is in shared memory.
 
-    ``offsets`` are those of a load of a window, ``reduction`` the operation of a store.
+    ``offsets`` belong to a load of a window; ``reduction`` is the operation of a store.
     """
 
     map: TensorMapFields

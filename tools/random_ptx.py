@@ -109,7 +109,7 @@ class _Writer:
         self.lines.append("  " * indent + text.replace("\1", "{").replace("\2", "}") + ";")
 
     def begin(self) -> None:
-        """Give every register a value."""
+        """Assign a value to every register."""
         self._say("ld.global.v4.u32 {{%r0, %r1, %r2, %r3}}, [%d13]", 1)
         for i in range(4, _COUNT["r"]):
             self._say(f"mad.lo.u32 %r{i}, %r{i - 4}, 1664525, %r23", 1)

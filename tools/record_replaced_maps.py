@@ -93,8 +93,8 @@ _ENDS = {
         "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned [%map], [s], 128;",
     ),
 }
-"""Where a kernel replaces fields: in shared memory or in global memory; or in shared memory, and the map is copied. The
-instructions before, and after it."""
+"""The places at which a kernel replaces fields: in shared memory or in global memory; or in shared memory, and the map
+is copied. The instructions before, and after it."""
 
 _TEXT = """.version 8.3
 .target sm_90a

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Record on a GPU where shared memory begins: the addresses of variables, and which accesses around them fault.
 
-``python -m tools.record_shared_addresses OUT.json`` needs only the driver and NumPy. Each access that may fault is a
-process of its own.
+``python -m tools.record_shared_addresses OUT.json`` needs only the driver and NumPy. Each access that may fault runs
+in a separate process.
 """
 
 import ctypes

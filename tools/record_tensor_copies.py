@@ -5,8 +5,8 @@
     python -m tools.record_tensor_copies compare loads OUT.npz        # anywhere
     python -m tools.record_tensor_copies digest OUT.npz ROWS.txt
 
-Of ``loads``, all of shared memory is compared, and whether the phase ends: the barrier expects the bytes that the
-package counts, so that the phase ends only if the GPU moves as many. Of ``stores``, which are reductions too, all
+For ``loads``, all of shared memory is compared, and whether the phase ends: the barrier expects the bytes that the
+package counts, so that the phase ends only if the GPU moves as many. For ``stores``, which are reductions too, all
 bits of the tensor that change are compared; if two rows of a box are at one address, the last one to be written is not
 determined, and the store is left out. A copy that stops the kernel ends its process; the next process continues
 after it.

@@ -98,4 +98,4 @@ LOOK = """figure => {
       .map(x => [...at(x), x.textContent]),
   };
 }"""
-"""A script that returns what the cells of a picture show, and the texts around them."""
+"""A script that returns what the cells of a picture show, and the strings around them."""

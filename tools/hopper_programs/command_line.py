@@ -23,7 +23,7 @@ class Listed(NamedTuple, Generic[P]):
     programs : sequence
         All programs.
     origin : function
-        What bundles say about the origin of a program.
+        What bundles state as the origin of a program.
     add_arguments : function
         Adds the arguments of `build` that only this list has.
     build : function

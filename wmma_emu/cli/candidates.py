@@ -102,11 +102,11 @@ def _files(*endings: str) -> WordSource:
 
 _FORMS = {"raw:": "the bytes of a file", "zeros:": "temporary memory", "map:": "the tensor map of an array"}
 _BEFORE_A_FILE = re.compile(r"(.*=)?(raw:|map:[0-9x]+:(\w+:\w+:)*)?")
-"""What a kernel's argument has before its file."""
+"""The prefix that a kernel's argument has before its file."""
 
 
 def _kernel_arguments(current: str, before: Sequence[str]) -> list[Candidate]:
-    """List files, also behind ``OUT.npy=``, ``raw:`` and ``map:8x64:``, and the forms of an argument."""
+    """List files, also after ``OUT.npy=``, ``raw:`` and ``map:8x64:``, and the forms of an argument."""
     start = max(current.rfind("="), current.rfind(":")) + 1
     prefix = current[:start]
     if not _BEFORE_A_FILE.fullmatch(prefix):

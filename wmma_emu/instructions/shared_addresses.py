@@ -13,7 +13,7 @@ FIRST_SHARED = (
     ("sm_90", ChipFact(1024, _H200)),
     ("sm_100", ChipFact(1024, Evidence("inferred", _READ.format("sm_100 to sm_121")))),
 )
-"""The address, by the first chip. On chips from sm_90 on, the bytes before it are the reserved ones; on older chips
+"""The address, by the first chip. On sm_90 and later chips, the bytes before it are the reserved ones; on older chips
 these are after the variables."""
 
 

@@ -86,7 +86,7 @@ def test_threads_wait_for_one_that_waits_for_time_and_do_not_reach_their_own_tim
     assert (list(report.findings), words[0]) == ([], 0)
 
 
-def test_many_waits_for_time_in_a_loop_that_counts_are_no_deadlock():
+def test_many_waits_for_time_in_a_loop_that_counts_do_not_deadlock():
     body = """
     .shared .align 8 .b64 bar;
     setp.ge.u32 %p2, %r0, 32;

@@ -57,7 +57,7 @@ def test_the_first_addresses_have_evidence():
 
 
 @pytest.mark.parametrize(("layout", "target"), list(product(LAYOUTS, TARGETS)))
-def test_addresses_and_registers_are_those_of_an_h200(layout, target):
+def test_addresses_and_registers_match_an_h200(layout, target):
     text, names = addresses_kernel(layout, target)
     out = np.zeros(len(names), np.uint64)
     Module(text, "h100", findings="raise")["k"][1, 1, 64 if "dynamic" in layout else 0](out)

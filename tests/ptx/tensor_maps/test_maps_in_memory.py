@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Tensor maps in constant and global memory, by value and behind pointers, with the addresses of each launch."""
+"""Tensor maps in constant and global memory, by value and through pointers, with the addresses of each launch."""
 
 import numpy as np
 import pytest
@@ -111,7 +111,7 @@ def test_a_finding_of_a_kernel_with_maps_in_memory_can_be_explained():
 
 
 @pytest.mark.parametrize("place", ["__constant__", "__device__"])
-def test_a_variable_without_a_map_is_a_finding_that_says_so(place):
+def test_a_variable_without_a_map_is_a_finding_that_states_this(place):
     report = module_with(place)["rows"][1, 32](np.zeros((2, 32), np.int32), findings="report")
     assert "all its bytes are 0, since no map was written there" in str(report.findings[0])
 
@@ -145,7 +145,7 @@ def test_a_variable_is_refused_what_it_cannot_hold(name, value, error, text):
     assert text in str(raised.value)
 
 
-def test_a_list_that_is_no_array_of_structs_is_refused_with_a_hint():
+def test_a_list_that_is_not_an_array_of_structs_is_refused_with_a_hint():
     module, out, given = module_with("a pointer"), np.zeros(64, np.int32), tensor_map(np.zeros(32, np.int32), (32,))
     with pytest.raises(ArgumentError, match=r"\(given\) of rows is .* a list of structs, each a TensorMap, .*, not 3"):
         module["rows"][1, 32](out, [given, 3])

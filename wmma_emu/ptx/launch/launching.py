@@ -132,7 +132,7 @@ class Launch(Runner):
     def _add_findings(
         self, error: LaunchLimitError, before: list[Sighting], given: LaunchArguments, chosen: LaunchOptions
     ) -> None:
-        """Give an error of a limit the report of what was found until then, in the earlier runs of the launch too."""
+        """Add to an error of a limit the report of all findings until then, in the earlier runs of the launch too."""
         if error.interrupted is None:
             return
         counts, found = error.interrupted
@@ -185,7 +185,7 @@ class Launch(Runner):
     def kept(
         self, values: Sequence[Argument], options: LaunchOptions, courses: Courses = NOTHING_FOUND
     ) -> Replay:  # fmt: skip
-        """Copy the arguments and the module's variables, to run the launch again; ``courses`` are those of findings."""
+        """Copy the arguments and the module's variables, to run the launch again; ``courses`` belong to findings."""
         return replace(kept_for_replay(self, values, options, courses), names=self._names(values, options))
 
     def _require_same(

@@ -28,7 +28,7 @@ _TEXTS = {
     "UNSUPPORTED": "an operand has a case without native code",
     "TRAP": "the kernel executes trap, or an assertion fails",
 }
-"""What each flag of the native machine says."""
+"""The meaning of each flag of the native machine."""
 
 _SHARE = 0.9
 """The largest share of a launch's time limit that the native machine may use up."""

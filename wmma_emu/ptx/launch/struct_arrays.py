@@ -118,7 +118,7 @@ def structs_in_variable(value: object, name: str, size: int) -> StructArray:
 
 
 def _require_stride(found: StructArray, name: str, size: int) -> None:
-    """Reject structs of another size than those of the source, if the size of the variable shows it."""
+    """Reject structs whose size differs from the source's structs, if the size of the variable shows it."""
     count, each = len(found.elements), found.elements[0].nbytes
     if count > 1 and size % each:
         fill = size // count - each

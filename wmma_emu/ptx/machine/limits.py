@@ -51,7 +51,7 @@ class Counts(NamedTuple):
 
 
 class Interrupted(NamedTuple):
-    """What a launch that exceeded a limit had done: the resources that it used, and its sightings."""
+    """The progress of a launch until it exceeded a limit: the resources that it used, and its sightings."""
 
     counts: Counts
     sightings: list[Sighting]

@@ -19,7 +19,7 @@ _ZERO, _FAR = np.uint64(0), np.uint64((1 << 64) - 1)
 class ResolvedAddresses(NamedTuple):
     """Positions in the bytes of a space.
 
-    ``positions`` is of no use where ``used`` is False: for inactive threads, and for accesses that are skipped.
+    ``positions`` has no meaning where ``used`` is False: for inactive threads, and for accesses that are skipped.
     ``outside`` and ``misaligned`` mark the reasons; None if there are no such accesses. The heap adds ``read_only``.
     """
 

@@ -74,7 +74,7 @@ memory of compute capability 8.x and later)."""
 
 _BEFORE_VARIABLES = {"begin": 0, "end": 288, "0": 0, "1": 0}
 """The positions in the reserved part to which the registers point on chips on which it is before the variables, as an
-NVIDIA H200 gave them (2026-11-28). The end is that of the 288 bytes which ``cooperative_groups`` uses."""
+NVIDIA H200 gave them (2026-11-28). The end is the end of the 288 bytes which ``cooperative_groups`` uses."""
 
 _AFTER_VARIABLES = {"begin": 0, "end": RESERVED_BYTES, "0": 0, "1": RESERVED_BYTES // 2}
 """The positions on older chips, which are not known."""

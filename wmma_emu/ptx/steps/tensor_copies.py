@@ -168,7 +168,7 @@ def _signed(value: Array) -> NDArray[np.int64]:
 
 
 def _check_space(state: State, instruction: PtxInstruction, space: str, addresses: Array, issuers: Issuers) -> None:
-    """Report maps in local and in shared memory; the copy goes on with the bytes that are there."""
+    """Report maps in local and in shared memory; the copy continues with the bytes at the address."""
     for wrong, mend in _WRONG_SPACES.items():
         bad = np.full(addresses.shape, space == wrong) if space else is_in(wrong, addresses)
         text = f"the tensor map is in {wrong} memory, and must be in parameter, constant or global memory: {mend}"

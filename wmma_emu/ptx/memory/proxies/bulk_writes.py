@@ -18,8 +18,8 @@ _GROUP_BITS = 32
 class BulkWrites:
     """For each piece of global memory the last bulk copy to it: the thread that issued it, and its bulk group.
 
-    The copy is complete for a thread that waits for the group without ``.read``, and for threads that know of this
-    wait. ``follows`` is whether the order between threads is kept: without it, any wait counts as known.
+    The copy is complete for a thread that waits for the group without ``.read``, and for threads to which
+    this wait is known. ``follows`` is whether the order between threads is kept: without it, any wait counts as known.
 
     Examples
     --------

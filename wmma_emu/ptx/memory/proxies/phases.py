@@ -32,7 +32,7 @@ class _Phases(NamedTuple):
 class ObservedPhases:
     """The phase of an mbarrier that completed the copy to each piece of shared memory, and the observers of the phase.
 
-    The same is known of each piece of global memory from which a copy reads. ``global_bytes`` is the size of global
+    The same is recorded for each piece of global memory from which a copy reads. ``global_bytes`` is the size of global
     memory.
 
     An mbarrier is known by the slot of its address and its block. For each slot, phase (modulo the kept ones), block
