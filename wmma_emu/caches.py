@@ -9,7 +9,7 @@ _OFF = ("0", "off", "no", "none")
 
 
 def cache_folder(kind: str) -> Path | None:
-    """Return the cache folder of a kind of files, which may not exist yet.
+    """Return the cache folder of a kind of files, which might not exist yet.
 
     It is in the folder that WMMA_EMU_CACHE names, or in the system's cache. The result is None if WMMA_EMU_CACHE is
     "off".

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Native functions by name: compiled once, kept on disk, and compiled again where the cache is of no use."""
+"""Native functions by name: compiled once, kept on disk, and compiled again where the cache cannot be used."""
 
 import ctypes
 import os

@@ -2,7 +2,7 @@
 """Object code of LLVM's intermediate code for this processor, compiled by several processes, and the loading of it.
 
 llvmlite lets only one thread of a process compile at a time. This file is therefore also a program, which compiles the
-modules that it reads from its standard input; it imports nothing but llvmlite.
+modules that it reads from its standard input; it imports only llvmlite.
 """
 
 import os
@@ -32,7 +32,7 @@ def _target() -> tuple[str, str]:
 
 
 def processor() -> str:
-    """Return what the object code depends on besides its source: LLVM and the processor."""
+    """Return what the object code depends on, apart from its source: LLVM and the processor."""
     version = ".".join(map(str, llvm.llvm_version_info))
     return f"llvmlite {llvmlite.__version__}, LLVM {version}, {' '.join(_target())}"
 
@@ -43,7 +43,7 @@ def object_code(text: str, level: int = 2) -> bytes:
     Parameters
     ----------
     text : str
-        The module in LLVM's intermediate code, or an object with this text.
+        The module in LLVM's intermediate code, or an object whose ``str`` is that code.
     level : int
         The level of optimisation, 0 to 3.
 

@@ -25,7 +25,7 @@ NARROW = [x for x in FORMATS.values() if x.bits <= 16 and x.name not in ("b1", "
 
 
 def computed(patterns, write, results):
-    """Apply code to patterns, 32 at a time; ``write`` returns so many vectors of 32 bits."""
+    """Apply code to patterns, 32 at a time; ``write`` returns ``results`` vectors of 32 words."""
     module = ir.Module()
     function = ir.Function(module, ir.FunctionType(ir.VoidType(), (POINTER, POINTER)), "f")
     builder = ir.IRBuilder(function.append_basic_block())

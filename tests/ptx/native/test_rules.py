@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Facts about the two machines, one at a time: which runs a launch, and what the report says about it."""
+"""Facts about the two machines, one at a time: which of them runs a launch, and how the report describes it."""
 
 import importlib.util
 

@@ -3,7 +3,7 @@
 
 The fast step is the algorithm of `wmma_emu.arithmetic.tiles`, without scaling by row and column: products of float32
 values are exact if the alignment exponent is in a range that is checked, for products below the range of normal numbers
-are then truncated to zero. The slow step is that of `wmma_emu.arithmetic.aligned`, in float64, where infinities and NaN
+are then truncated to zero. The slow step matches `wmma_emu.arithmetic.aligned`, in float64, where infinities and NaN
 need no special case.
 """
 
@@ -148,7 +148,7 @@ def _rounded(product: DotProduct, total: Any, exponent: Any, *, subnormal: bool)
     model, out = product.model, product.model.output_format
     power = _wide_power_of_two(exponent - model.fraction_bits)
     if model.accumulator == "f16":
-        # 24 bits, of which the last one tells whether others are set, are enough to round to 11.
+        # 24 bits are enough to round to 11, if the last one tells whether any lower bits are set.
         low = (1 << 29) - 1
         word = (total * power).view(np.int64)
         odd = ((word & low) + low | word) & ~low

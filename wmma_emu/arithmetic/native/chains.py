@@ -36,7 +36,7 @@ def fma_chain(column: Column, c: Symbol) -> Any:
 
 
 def _with_propagated_nan(column: Column, c: Symbol, result: Any, fma: _Fma) -> Any:
-    """Execute the chain again if a result is NaN: its sign and payload are those of the first NaN among (b, c, a)."""
+    """Execute the chain again if a result is NaN: it takes the sign and payload of the first NaN among (b, c, a)."""
     builder = column.builder
     before = builder.block
     again, end = builder.append_basic_block("nan"), builder.append_basic_block("end")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The native function of a product: D = A B + C on a tile in memory, in place of C."""
+"""The native function of a product: D = A B + C on a tile in memory, where D overwrites C."""
 
 from collections.abc import Callable
 from typing import Any

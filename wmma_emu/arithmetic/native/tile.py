@@ -18,10 +18,10 @@ from wmma_emu.llvm.values import Symbol
 
 @dataclass(frozen=True)
 class Tile:
-    """The places of the elements of A, B, C and D.
+    """The positions in memory of the elements of A, B, C and D.
 
     Values are float32 (float64 for f64), words of 32 bits for single bits. For aligned sums the exponents of all values
-    follow, int32. A is a number of blocks of ``rows`` rows: (blocks, k, rows). B may be in any order: the place of an
+    follow, int32. A is a number of blocks of ``rows`` rows: (blocks, k, rows). B may be in any order: the index of an
     element is the sum of ``columns[j]`` and ``depth[k]``. C and D consist of columns, (number, rows), each the product
     of a block of A, by number in ``blocks``, and a column of B. If A is sparse, a table (blocks, k, rows) has the
     ``depth`` of each of its elements.
@@ -86,7 +86,7 @@ class Tile:
         return (max(self.blocks) + 1) * self.terms * self.rows
 
     def bytes_of(self, size: int) -> int:
-        """Return the bytes of a matrix of so many elements, its exponents included."""
+        """Return the number of bytes of a matrix of ``size`` elements, its exponents included."""
         return size * (self.value_dtype.itemsize + 4 * self.has_exponents)
 
     def write_scales(self, pattern: Symbol, pointer: ir.Value, block: int) -> None:

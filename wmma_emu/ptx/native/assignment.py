@@ -25,7 +25,7 @@ class Uses(NamedTuple):
 
 
 class Unproven(NamedTuple):
-    """What the machine has to do about registers at one instruction.
+    """The work of the machine for the registers of one instruction.
 
     ``guard`` are the registers of the guard, and ``read`` the others that the instruction reads, which may be
     uninitialised; ``written`` are the followed registers that it writes.
@@ -59,7 +59,7 @@ def uses_of(instruction: PtxInstruction, carry: int) -> Uses:
 
 
 def _loaded(instruction: PtxInstruction) -> tuple[int, ...]:
-    """Return the registers of a load of which the kernel uses some bytes; the others are not written."""
+    """Return the registers of a load with bytes that the kernel uses; the others are not written."""
     size = bits_of_type(instruction.modifiers[-1]) // 8
     every = (1 << size) - 1
     loaded = enumerate(elements_of(instruction.operands[0]))

@@ -18,7 +18,7 @@ DONE, UNFINISHED = 0, 1
 """The results of the driver: no block is left; or there is a flag or no fuel, and it may be called again."""
 
 RUN_BLOCKS = "run blocks"
-"""The name of the driver: ``i32 (ptr context)`` runs blocks until none is left, or a flag or lack of fuel stops it."""
+"""The name of the driver: ``i32 (ptr context)`` runs blocks until no block is left, or a flag or no fuel stops it."""
 
 _PATIENCE = 1 << 16
 """Rounds in which every warp waits in a loop, as long as the one before, after which the block counts as deadlocked."""

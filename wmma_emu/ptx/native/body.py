@@ -186,7 +186,7 @@ class Body:
         with self.builder.goto_entry_block():
             found = self.builder.alloca(kind, count)
             found.align = alignment
-        found.type = POINTER  # without the type of what it points to, as all pointers
+        found.type = POINTER  # an untyped pointer, as all pointers are
         return Bits(self, found)
 
     def give(self, value: Bits | None = None) -> None:
@@ -204,13 +204,13 @@ class Body:
 
     @contextmanager
     def either(self, condition: Bits) -> Iterator[tuple[Any, Any]]:
-        """Give the contexts of the instructions for the two values of a condition."""
+        """Yield the contexts of the instructions for the two values of a condition."""
         with self.builder.if_else(condition.value) as both:
             yield both
 
     @contextmanager
     def repeat(self, count: Bits | int) -> Iterator[Bits]:
-        """Write a loop, and give its index, 64 bits."""
+        """Write a loop, and yield its index, 64 bits."""
         end = count if isinstance(count, Bits) else self.constant(LONG, count)
         before = self.builder.block
         head, inside, behind = (self.function.append_basic_block(x) for x in ("head", "inside", "behind"))

@@ -54,7 +54,7 @@ class Word(IntEnum):
 
 
 class Flag(IntFlag):
-    """Why a launch has to run again on the NumPy machine.
+    """The reasons why a launch has to run again on the NumPy machine.
 
     A flag says that there may be a finding, or that the order of the native machine might change bits. No flag means
     that the NumPy machine has no finding and the same bits.
@@ -71,7 +71,7 @@ class Flag(IntFlag):
     DEADLOCK = 64
     LIMIT = 128
     UNORDERED = 256
-    """Threads of several warps or blocks change the same bytes, and the order of the changes changes bits."""
+    """Threads of several warps or blocks change the same bytes, and the order in which they do so affects bits."""
     UNSUPPORTED = 512
     """A case of an instruction that has no native code."""
     TRAP = 1024

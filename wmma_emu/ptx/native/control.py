@@ -21,9 +21,9 @@ EVERYONE = 0xFFFF_FFFF
 
 
 class Places(NamedTuple):
-    """The places of a kernel: numbers of basic blocks, in the order in which the driver prefers them.
+    """The positions in a kernel: numbers of basic blocks, in the order in which the driver prefers them.
 
-    ``of`` has the place of each basic block by the index of its first instruction; ``landings`` those of the landings,
+    ``of`` has the number of each basic block by the index of its first instruction; ``landings`` those of the landings,
     where threads continue after a call or a barrier to receive its results, by the index of the next instruction.
     """
 
@@ -127,7 +127,7 @@ def _to(place: int, layout: WarpLayout) -> Words:
 
 
 class _Ends(NamedTuple):
-    """What the words for the end of a basic block follow from."""
+    """The data that determine the words for the end of a basic block."""
 
     pc: int
     instruction: PtxInstruction

@@ -14,7 +14,7 @@ from wmma_emu.ptx.native.warps import synchronise
 from wmma_emu.ptx.native.words import add, add_steps, block_at, count_of, field, held, host, send, word, words_at
 
 BLOCKED, STOPPED = 0, 1
-"""Why a warp stopped: no lane may run; or there is a flag, a yield, or no fuel."""
+"""The reasons why a warp stopped: no lane may run; or there is a flag, a yield, or no fuel."""
 
 
 @internal(WORD, POINTER, POINTER)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What threads receive when they continue: the results of calls, and those of barriers with a reduction."""
+"""The values that threads receive when they continue: the results of calls, and those of barriers with a reduction."""
 
 from collections.abc import Iterator, Sequence
 from functools import partial

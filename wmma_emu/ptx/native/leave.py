@@ -60,7 +60,7 @@ def exit_lanes(body: Body, context: Bits, warp: Bits, lanes: Bits) -> None:
 
 
 def _branch_indexed(body: Body, context: Bits, warp: Bits, block: Bits, lanes: Bits) -> None:
-    """Send each lane to the place that its index selects."""
+    """Send each lane to the basic block that its index selects."""
     table, indices = field(block, BlockField.THREADS, POINTER), field(block, BlockField.SLOT)
     with body.lanes(lanes) as lane:
         index = warp.at(indices + (lane << 2)).load(WORD, 4).cast(64)

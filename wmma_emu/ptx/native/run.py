@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A launch on the native machine: workers that run blocks on threads, until none is left or a flag is raised."""
+"""A launch on the native machine: workers that run blocks on threads, until no block is left or a flag is raised."""
 
 import os
 import threading
@@ -42,7 +42,7 @@ def run(launching: Launching, limits: Limits, spent: float = 0) -> NativeOutcome
     deadline = Deadline(limits, spent=spent)
     table, heap, grid, block = launching.table, launching.heap, launching.grid, launching.block
     if table.has_warpgroups and -(-prod(block) // LANES) % 4:
-        raise NotNativeError("the last warps of a block are no warpgroup")
+        raise NotNativeError("the last warps of a block do not form a warpgroup")
     size = blocks_at_once(table.compiled, heap, grid, block, launching.dynamic_bytes, limits)
     shared = SharedState(launching, deadline)
     first = Worker(shared)

@@ -54,7 +54,7 @@ class _TableEntry(NamedTuple):
 
 
 class _TableBlock(NamedTuple):
-    """A basic block; ``targets`` are the places of an indexed branch."""
+    """A basic block; ``targets`` are the blocks that an indexed branch selects from, by number."""
 
     words: Words
     entries: list[_TableEntry]

@@ -53,7 +53,7 @@ def test_a_gap_between_shared_variables_is_out_of_bounds():
 
 
 @pytest.mark.parametrize("space", ["shared", "local"])
-def test_a_load_of_bytes_that_nobody_wrote_is_flagged(space):
+def test_a_load_of_uninitialised_bytes_is_flagged(space):
     before = f".{space} .align 4 .b8 m[256];\nst.{space}.u8 [m], 0;"  # the variable has to be used
     for kind, flag in (("u32", Flag(0)), ("u16", Flag.UNDEFINED)):
         body = (
@@ -78,7 +78,7 @@ def test_lanes_of_a_warp_race_unless_they_meet_between():
         require(flag, "st.shared.u32 [%d0], %r0; bar.sync 0; " + body.format(between), registers=registers, dynamic=256)
 
 
-def test_lanes_may_store_one_value_to_one_place_but_not_two():
+def test_lanes_may_store_one_value_to_one_address_but_not_two():
     for value, flag in ((THREAD // 4, Flag(0)), (THREAD, Flag.RACE)):
         require(flag, "st.global.u32 [%d0], %r0;", registers={"d0": in_x(WORDS // 16 * 4), "r0": value}, arrays=X)
 

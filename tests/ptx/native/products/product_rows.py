@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Rows of matrix products, compiled and run on many warps, beside the product of the NumPy machine."""
+"""Rows of matrix products, compiled and run on many warps, together with the product of the NumPy machine."""
 
 import ctypes
 from collections.abc import Iterator
@@ -34,12 +34,12 @@ class Registers(NamedTuple):
 
     @property
     def options(self) -> dict[str, Any]:
-        """What is not a matrix."""
+        """The arguments other than the matrices."""
         return {name: x for name, x in self._asdict().items() if len(name) > 1 and x is not None}
 
 
 def native_products() -> Iterator[tuple[str, WarpProduct]]:
-    """Yield every product with code of its own, with the first chip that has it."""
+    """Yield every product that has separate native code, with the first chip that supports it."""
     found = set()
     for entry in INSTRUCTIONS.values():
         if entry.is_warpgroup or entry.is_tensor:

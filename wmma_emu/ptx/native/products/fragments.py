@@ -23,7 +23,7 @@ CHUNK = 8
 
 
 class Fragment(NamedTuple):
-    """The place of each element of a matrix, or of several, in registers: arrays (matrices, rows, columns).
+    """The position of each element of a matrix, or of several, in registers: arrays (matrices, rows, columns).
 
     ``bit`` is the lowest bit of the pattern, ``mask`` covers its bits. An element of single bits is a word of 32.
     """
@@ -36,7 +36,7 @@ class Fragment(NamedTuple):
 
     @classmethod
     def of(cls, layout: LaneMap, container: Container, bits: int) -> "Fragment":
-        """Return the places of a layout's elements; of replicas, the first one that the instruction reads."""
+        """Return the positions of a layout's elements; of replicas, the first one that the instruction reads."""
         number, lane = np.indices((layout.num_elements, layout.num_lanes))
         number, lane = (layout.scatter(x.reshape(-1, *layout.lane_shape)) for x in (number, lane))
         register, slot = np.divmod(number, layout.elements_per_register)
@@ -59,7 +59,7 @@ class Fragment(NamedTuple):
         return self.field(words, bit)
 
     def field(self, words: Any, bit: Ints) -> Any:
-        """Return the patterns whose lowest bits have these positions in words."""
+        """Return the patterns that start at these bit positions of the given words."""
         if self.mask.bit_length() == self.register_bits:
             return words
         shift = bit.astype(np.uint32) if (bit != bit[0]).any() else np.uint32(bit[0])
@@ -101,7 +101,7 @@ def write_a(
 
 
 def places_of_b(fragment: Fragment, slots: int) -> Ints:
-    """Return the place of each element of B, (matrices, k, columns), in memory in the order of the registers."""
+    """Return the position of each element of B, (matrices, k, columns), in memory in the order of the registers."""
     places: Ints = (fragment.register * slots + fragment.bit * slots // fragment.register_bits) * LANES + fragment.lane
     return places
 
@@ -163,7 +163,7 @@ def _places_of_d(tile: Tile, layout: LaneMap) -> Ints:
 def from_memory(
     builder: ir.IRBuilder, pointer: ir.Value, places: Ints, dtype: Any, chunks: dict[int, Symbol] | None = None
 ) -> Symbol:
-    """Return the elements at some places after a pointer: loads of the chunks that contain them, and a permutation."""
+    """Return the elements at these indices from a pointer: loads of the chunks that contain them, and a permutation."""
     chunks = {} if chunks is None else chunks
     needed = sorted({int(x) // CHUNK for x in places})
     size = np.dtype(dtype).itemsize * CHUNK

@@ -23,8 +23,8 @@ _VECTOR = ir.VectorType(LONG, LANES)
 class SharedPart:
     """The part of a matrix that a warp reads: ``lines`` lines of ``chunks`` chunks of 16 bytes.
 
-    A line is a run of contiguous elements. ``line_bytes`` are the bytes of a whole line, of which the part may be a
-    range of chunks.
+    A line is a run of contiguous elements. ``line_bytes`` is the size of a whole line in bytes; the part may be a
+    range of its chunks.
     """
 
     major: Major

@@ -68,7 +68,7 @@ class _Transfer:
 
     @property
     def name(self) -> str:
-        """What distinguishes this code from that of the same instruction in other kernels and on other chips."""
+        """A name that distinguishes this code from that of the same instruction in other kernels and on other chips."""
         tile = _hash_of(self.tile)
         return f"{self.space} {self.bits} {self.has_stride} {self.checks.granule} {self.checks.atomics} {tile}"
 

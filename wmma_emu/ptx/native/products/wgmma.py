@@ -182,7 +182,7 @@ class WarpgroupProduct:
 
     @cached_property
     def tile(self) -> Tile:
-        """The places of the operands in the memory of the function."""
+        """The positions of the operands in the memory of the function."""
         product, b = self.bound.matrix.product, self.operands.b
         unit = 32 if product.b.bits == 1 else 1
         k, n = b.k // unit, b.rows
@@ -193,7 +193,7 @@ class WarpgroupProduct:
 
     @cached_property
     def _fragments(self) -> tuple[Fragment, Fragment]:
-        """The places of A and of C in the registers of a warp: its own rows, and of C the first eight columns."""
+        """The positions of A and of C in the registers of a warp: its own rows, and of C the first eight columns."""
         matrix = self.bound.matrix
         entry = matrix.instruction
         found = []
