@@ -10,7 +10,7 @@ from wmma_emu.ptx.native.context import Word
 
 
 class Kind(IntEnum):
-    """What the threads of a basic block do at its end; with a guard, the others continue at the next basic block."""
+    """The threads' action at the end of a basic block; with a guard, the others continue at the next basic block."""
 
     JUMP = 0
     BRANCH = 1
@@ -31,13 +31,13 @@ class Sync(IntEnum):
     LIVE = 2
     """All lanes that have not exited."""
     NAMED = 3
-    """The lanes in the membermasks of those that are there."""
+    """The lanes in the membermasks of the lanes that have arrived."""
     BARRIER = 4
     """As `NAMED`; the lanes in each membermask have to have equal membermasks."""
 
 
 class BlockField(IntEnum):
-    """The words of a basic block. Offsets are those of `WarpLayout`; places are numbers of basic blocks."""
+    """The words of a basic block. `WarpLayout` assigns the offsets; a position is the number of a basic block."""
 
     CODE = 0
     """A host pointer to the entries."""
@@ -51,9 +51,9 @@ class BlockField(IntEnum):
     COMPLEMENT = 5
     """The word with which the guard is XORed."""
     TARGET = 6
-    """The place of the threads for which the guard holds."""
+    """The position at which the threads for which the guard holds continue."""
     NEXT = 7
-    """The place of the others."""
+    """The position at which the others continue."""
     SYNC = 8
     SYNC_GUARD = 9
     """The offset of the guard of the beginning."""
@@ -63,14 +63,17 @@ class BlockField(IntEnum):
     IS_EXIT = 12
     """Whether threads that arrive here exit at once."""
     SLOT = 13
-    """Of a call or a return: the offset of the places to which the lanes return. Of a barrier: its number's offset."""
+    """For a call or a return, the offset of the positions to which the lanes return; for a barrier, the offset of its
+    number."""
     THREADS = 14
-    """Of a barrier: the offset of the number of threads, 0 for all. Of an indexed branch: a host pointer to places."""
+    """For a barrier, the offset of the number of threads, 0 for all; for an indexed branch, a host pointer to the
+    positions."""
     SOURCE = 15
-    """Of a barrier: the offset of the votes. Of a call: the place of the return. Of an indexed branch: the places."""
+    """For a barrier, the offset of the votes; for a call, the position to which it returns; for an indexed branch, the
+    number of positions."""
     VOTES_COMPLEMENT = 16
     WAITS = 17
-    """Of a barrier: whether the threads wait."""
+    """Whether the threads of a barrier wait."""
     IS_SPINNING = 18
     """Whether the threads may wait here for others, in a loop."""
     COUNT_OF_WORDS = 24

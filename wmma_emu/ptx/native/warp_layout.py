@@ -23,7 +23,7 @@ from wmma_emu.ptx.program.special import CLOCKS
 from wmma_emu.ptx.widths import bits_of_type
 
 PLACES = 0
-"""The offset of the places of the lanes: 32 words, each the number of the lane's next basic block."""
+"""The offset of the positions of the lanes: 32 words, each the number of the lane's next basic block."""
 
 EXISTING = 128
 """The offset of the mask of the lanes that are threads of the block."""
@@ -50,13 +50,13 @@ HEAD_BYTES = 512
 """The size of the head; the bytes from 192 are free for the state of the memory operations of a warp."""
 
 AT_WARP = 0x4000_0000
-"""This bit is set in the place of a lane that waits for lanes of its warp."""
+"""This bit is set in the position of a lane that waits for lanes of its warp."""
 
 AT_BARRIER = 0x8000_0000
-"""This bit is set in the place of a lane that waits at a barrier of the block."""
+"""This bit is set in the position of a lane that waits at a barrier of the block."""
 
 EXITED = 0xFFFF_FFFF
-"""The place of a lane that has exited, or that does not exist."""
+"""The position of a lane that has exited, or that does not exist."""
 
 ALIGNMENT = 64
 
@@ -132,7 +132,7 @@ class WarpLayout:
         """Return the offset of a source operand, read as a value of a PTX type.
 
         A register is read in place: its own width may differ from the type's, which only ``cvt`` accepts. The
-        complement of a predicate has no place; the function has to negate it.
+        complement of a predicate has no separate offset; the function has to negate the predicate.
         """
         bits = bits_of_type(type_name)
         match operand:

@@ -26,7 +26,7 @@ from wmma_emu.ptx.native.words import (
 
 @internal(WORD, POINTER, POINTER, POINTER, WORD, WORD)
 def synchronise(body: Body, context: Bits, warp: Bits, block: Bits, place: Bits, active: Bits) -> Bits:
-    """Return the lanes that execute the instruction of a basic block now; none if they wait, or none has to."""
+    """Return the lanes that execute the instruction of a basic block now: 0 if they wait, or if no lane has to."""
     nobody = body.constant(WORD, 0)
     guard, complement = field(block, BlockField.SYNC_GUARD), field(block, BlockField.SYNC_COMPLEMENT)
     taken = active & held(warp, guard, complement)
@@ -69,7 +69,7 @@ def _named(body: Body, warp: Bits, members: Bits, lanes: Bits) -> Bits:
 
 
 def _require_equal_masks(body: Body, context: Bits, warp: Bits, members: Bits, lanes: Bits) -> None:
-    """Raise a flag if lanes that are here name each other with different membermasks, or do not name themselves."""
+    """Raise a flag if lanes that have arrived name each other with different membermasks, or do not name themselves."""
     rest = body.variable(WORD)
     rest.store(lanes, 4)
     with body.loop() as loop:

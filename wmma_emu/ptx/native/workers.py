@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Workers: each runs blocks on one thread, with its own context and memory, until none is left or it has to stop."""
+"""Workers: each runs blocks on one thread, with its own context and memory, until no block is left or it must stop."""
 
 import ctypes
 import time
@@ -38,7 +38,7 @@ _MOST_FUEL = 1 << 40
 
 
 class Launching(NamedTuple):
-    """What a launch on the native machine is given."""
+    """The arguments of a launch on the native machine."""
 
     table: KernelTable
     arch: Arch
@@ -50,9 +50,9 @@ class Launching(NamedTuple):
 
 
 class SharedState:
-    """What the workers of a launch share.
+    """The state that the workers of a launch share.
 
-    ``stop`` is set if they shall not go on, ``is_over_limit`` if the reason is a limit.
+    ``stop`` is set if the workers must not continue, ``is_over_limit`` if the reason is a limit.
     """
 
     def __init__(self, launching: Launching, deadline: Deadline) -> None:
@@ -77,7 +77,7 @@ class SharedState:
         return reduce(or_, (Flag(int(x.context[Word.FLAGS])) for x in self.workers))
 
     def check(self, steps: int) -> None:
-        """Stop all workers if a limit is exceeded; ``steps`` are those of one warp."""
+        """Stop all workers if a limit is exceeded; ``steps`` is the number of steps of one warp."""
         limits = self.deadline.limits
         used = self.launching.heap.bytes_used + sum(x.memory.bytes_of_records for x in self.workers)
         is_late = limits.seconds is not None and self.deadline.seconds > limits.seconds

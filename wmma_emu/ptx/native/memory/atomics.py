@@ -133,7 +133,7 @@ def do_atomics(
     body: Body, context: Bits, warp: Bits, record: Bits, addresses: Bits, mask: Bits, *, space: str,
     operation: Operation, granule: int,
 ) -> None:  # fmt: skip
-    """Do the operations of the lanes of a mask in one space."""
+    """Execute the operations of the lanes of a mask in one space."""
     hosts = body.variable(POINTER, LANES, alignment=64)
     size = bits_of_type(operation.kind) // 8
     good = access(

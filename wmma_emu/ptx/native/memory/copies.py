@@ -215,7 +215,7 @@ def _wait(body: Body, context: Bits, warp: Bits, record: Bits, mask: Bits, *, gr
     place = own.at(WarpField.COPIES)
     before = place.load(WORD, 4).cast(64)
     with body.repeat(before) as i:
-        at = before - 1 - i  # the last first: it then takes the place of one that is done
+        at = before - 1 - i  # in reverse order: the last entry then replaces one that is done
         entry = own.at(at * COPY_BYTES).at(WarpField.QUEUE)
         groups = entry.at(Copy.GROUPS).load(kind, 4)
         over = groups.less_signed(limits).as_type(WORD) | (body.constant(WORD, 0) - is_all)

@@ -174,7 +174,7 @@ def ld_in(
         "space": space, "size": elements.total, "alignment": alignment, "kind": "read", "granule": granule,
         "atomics": atomics,
     }  # fmt: skip
-    # Two lanes stand for all that load from one address.
+    # Two lanes represent all lanes that load from one address.
     checked = is_one.chosen(two_lowest(mask), mask)
     good = access(body, context, warp, addresses, hosts, slot, checked, **constants)
     with body.either(is_one & good.differs(0)) as (then, otherwise):

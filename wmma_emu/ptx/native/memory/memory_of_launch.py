@@ -90,14 +90,14 @@ class NativeMemory:
         return WorkerMemory(self, context)
 
     def note_written(self, workers: Sequence["WorkerMemory"]) -> None:
-        """Tell the heap which ranges were written: `GlobalMemory.copy_back` copies those."""
+        """Record in the heap which ranges were written: `GlobalMemory.copy_back` copies those."""
         for worker in workers:
             for row in np.flatnonzero(worker.ranges[1:, Range.WRITTEN]).tolist():
                 self.heap.written.add(self.order[row])
 
 
 class WorkerMemory:
-    """The memory of a worker: that of its block, and what it knows of accesses to the heap."""
+    """The memory of a worker: the memory of its block, and its records of accesses to the heap."""
 
     def __init__(self, memory: NativeMemory, context: NDArray[np.uint64]) -> None:
         size, warps, program = memory.shared_bytes, memory.warps, memory.program
@@ -152,7 +152,7 @@ def _at(array: NDArray[Any]) -> int:
 
 
 def _shadow_of_block(program: KernelProgram, dynamic: int) -> NDArray[np.uint8]:
-    """Return the shadow of shared memory when a block begins: gaps, and bytes that nobody has written."""
+    """Return the shadow of shared memory when a block begins: gaps and uninitialised bytes."""
     shadow = np.full(shared_end(program, dynamic) + 64, Shadow.GAP, np.uint8)
     for lo, hi in shared_pieces(program, dynamic):
         shadow[lo:hi] = 0

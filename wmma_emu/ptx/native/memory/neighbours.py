@@ -38,7 +38,7 @@ def move_neighbours(
     body: Body, context: Bits, warp: Bits, slot: Bits, first: Bits, *, space: str, size: int, kind: str, granule: int,
     atomics: int,
 ) -> Bits:  # fmt: skip
-    """Check and record an access of ``size`` bytes of each lane, which follow each other from an address on.
+    """Check and record an access of ``size`` bytes by each lane; these bytes are consecutive, starting at ``first``.
 
     Return the host pointer; or null, with nothing recorded, if the lanes have to be checked one by one.
     """

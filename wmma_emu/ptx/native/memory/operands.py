@@ -27,7 +27,7 @@ class Source(NamedTuple):
 
 
 def source_of(layout: WarpLayout, operand: Operand | None, type_name: str) -> Source:
-    """Return the place of a source operand of a type."""
+    """Return the location of a source operand of a type."""
     if isinstance(operand, Register):
         return Source(layout.offset_of(operand), bits_of_type(operand.type))
     if operand is None:
@@ -36,7 +36,7 @@ def source_of(layout: WarpLayout, operand: Operand | None, type_name: str) -> So
 
 
 def target_of(layout: WarpLayout, operand: Operand | None) -> Source:
-    """Return the place of a destination register; the sink has no place."""
+    """Return the location of a destination register; the sink has no location."""
     if operand is None:
         return Source(NOWHERE, 0)
     if not isinstance(operand, Register):
@@ -52,7 +52,7 @@ class Address(NamedTuple):
 
 
 def address_of(layout: WarpLayout, operand: AddressOperand) -> Address:
-    """Return the place of an address operand: the offset of its base, and the operand's own offset."""
+    """Return the location of an address operand: the offset of its base, and the operand's own offset."""
     base, offset = operand.base, operand.offset % (1 << 64)
     if isinstance(base, Register):
         bits, place = bits_of_type(base.type), layout.offset_of(base)

@@ -3,11 +3,11 @@
 
 Each warp has a few entries in its head. A write by any thread to a range in flight raises a flag. The range of a
 product that was waited for stays until the next barrier, because other warps do not know of the wait before. Ranges
-contain more bytes than a product reads: a flag may be too much, but none is missing.
+contain more bytes than a product reads: a flag may be unnecessary, but no necessary flag is missing.
 
-The asynchronous proxy reads what the generic proxy wrote only after a `fence.proxy.async`, of the warp that wrote it,
-or of the warp with the product after it knows of the write. A product raises a flag if any warp of the block has
-written shared memory without such a fence.
+The asynchronous proxy reads what the generic proxy wrote only after a `fence.proxy.async`: by the warp that wrote it,
+or by the warp with the product after that warp has synchronised with the write. A product raises a flag if any warp of
+the block has written shared memory without such a fence.
 """
 
 from enum import IntEnum

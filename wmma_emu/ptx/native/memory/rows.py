@@ -21,7 +21,7 @@ ROWS: dict[str, Callable[[PtxInstruction, WarpLayout, CompileContext], Row]] = {
 
 
 def row_of(instruction: PtxInstruction, layout: WarpLayout, context: CompileContext) -> Row | None:
-    """Return the row of an instruction, None if it is none of this package.
+    """Return the row of an instruction, or None if the instruction does not belong to this package.
 
     Raises
     ------

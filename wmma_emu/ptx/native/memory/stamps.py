@@ -100,7 +100,7 @@ def unordered(old: Bits, own: Bits, *, only_far: bool = False) -> Bits:
 
 
 def joined(old: Bits, own: Bits, kind: int) -> Bits:
-    """Return the record of recorded accesses and another one: only of those that still matter."""
+    """Return the record of recorded accesses and a new access; it keeps only the accesses that still matter."""
     change = old ^ own
     fresh = own | kind
     kept = fresh | (old & KINDS_MASK)
@@ -152,7 +152,7 @@ def stamps_of(body: Body, own: Bits, kind: ir.Type, count: int, shift: int = 31)
 
 @internal(ir.VoidType(), POINTER, LONG)
 def expand_line(body: Body, state: Bits, line: Bits) -> None:
-    """Give each granule of a line its own record."""
+    """Create a separate record for each granule of a line."""
     place = state.at(8 * StateField.EXPANDED)
     place.store(place.load(LONG, 8) + 1, 8)
     for lines, granules in ((StateField.LINE_WRITES, StateField.WRITES), (StateField.LINE_READS, StateField.READS)):

@@ -159,11 +159,11 @@ class Stamp(IntEnum):
     each other changes no bits; 3 for others, and for several."""
     BLOCK = 32
     SHIFT = 58
-    """Of a line: granule j was accessed by the lane that is j >> shift after the first."""
+    """For a line: granule j was accessed by the lane that is j >> shift after the first."""
     BLOCKS = 61
     """Several blocks have made such accesses."""
     EXPANDED = 63
-    """Of a line: its granules have their own records."""
+    """For a line: its granules have their own records."""
 
 
 THREAD_MASK, WARP_MASK = 0x3FF, 0x3E0
@@ -180,7 +180,7 @@ PART = 8
 
 
 class Shadow(IntFlag):
-    """What is known of a byte of shared or local memory: 0 if nobody has written it."""
+    """The state of a byte of shared or local memory: 0 if it is uninitialised."""
 
     WRITTEN = 1
     IN_FLIGHT = 2
@@ -190,7 +190,7 @@ class Shadow(IntFlag):
 
 
 class Checks(NamedTuple):
-    """What the checks of a program depend on.
+    """The properties of a program on which its checks depend.
 
     ``granule`` is the size in bytes of the smallest access to shared or global memory, at most 4: the accesses of
     whole granules are recorded. ``atomics`` is whether there are atomic operations.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the machine tells the memory: a block begins, its threads pass a barrier, the lanes of a warp meet."""
+"""Events that the machine reports to the memory: a block begins, threads pass a barrier, lanes of a warp meet."""
 
 from llvmlite import ir
 
@@ -26,7 +26,7 @@ def pass_barrier(body: Body, context: Bits) -> None:
 
 @internal(ir.VoidType(), POINTER, cold=True)
 def begin_block(body: Body, context: Bits) -> None:
-    """Note that the block with the index `Word.BLOCK_INDEX` begins: nobody has written its memory."""
+    """Note that the block with the index `Word.BLOCK_INDEX` begins: its memory is uninitialised."""
     pass_barrier(body, context)
     state = state_of(context)
     block = context.at(8 * Word.BLOCK_INDEX).load(LONG, 8) + 1
