@@ -2,13 +2,15 @@
 """The objects that are read as integers; arrays are tested with the dtypes."""
 
 import enum
+import sys
+from types import ModuleType
 
 import numpy as np
 import pytest
 
 import wmma_emu as we
 from wmma_emu.errors import DivergenceError
-from wmma_emu.formats.arrays import integer_of
+from wmma_emu.formats.arrays import integer_of, is_masked
 from wmma_emu.kernels import Lanes
 from wmma_emu.layouts import fragment_layout
 from wmma_emu.warp.shuffle import shuffled
@@ -88,3 +90,8 @@ def test_integer_arguments_accept_any_object_with_an_index_method(use, given):
 def test_lanes_that_differ_are_named_wherever_an_integer_is_read(use):
     with pytest.raises(DivergenceError, match="lane"):
         USES[use](Lanes(np.arange(32)))
+
+
+def test_an_array_is_not_masked_while_another_thread_imports_masked_arrays(monkeypatch):
+    monkeypatch.setitem(sys.modules, "numpy.ma", ModuleType("numpy.ma"))
+    assert not is_masked(np.zeros(3))

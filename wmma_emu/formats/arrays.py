@@ -40,7 +40,8 @@ def is_masked(array: object) -> bool:
     (True, False)
     """
     ma = sys.modules.get("numpy.ma")
-    return ma is not None and isinstance(array, ma.MaskedArray)
+    # Another thread may be importing the module: then there are no such arrays yet.
+    return isinstance(array, getattr(ma, "MaskedArray", ()))
 
 
 def as_numpy(array: object, name: str = "A") -> NDArray[Any]:

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: MIT
 """The rules of native memory, one fact each: every check flags a planted bug, and not the kernel without it."""
 
+import tracemalloc
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -8,6 +11,8 @@ pytest.importorskip("llvmlite")
 
 from tests.ptx.native.memory.straight_line import StraightLine
 from wmma_emu.ptx.native.context import Flag
+from wmma_emu.ptx.native.memory.memory_of_launch import races_between_workers
+from wmma_emu.ptx.native.memory.state import LINE
 
 THREAD = np.arange(64).reshape(1, 2, 32)
 WORDS = 4 * THREAD
@@ -153,3 +158,18 @@ def test_arrays_may_be_at_their_addresses_on_the_host():
     body = "ld.global.u32 %r0, [%d0]; st.global.u32 [%d1], %r0;"
     found = StraightLine(body, registers, arrays, at_host_addresses=True).compare("r0")
     assert not found.flags
+
+
+def test_the_records_of_two_workers_are_compared_in_little_memory():
+    def worker():
+        lines = [np.ones(1 << 15, np.uint64) for _ in range(2)]
+        return SimpleNamespace(line_writes=lines[0] * 0, line_reads=lines[1], writes=granules, reads=granules)
+
+    granules = np.zeros(LINE << 15, np.uint64)
+    workers = [worker(), worker()]
+    tracemalloc.start()
+    try:
+        assert not races_between_workers(workers)
+        assert tracemalloc.get_traced_memory()[1] < 16 << 20
+    finally:
+        tracemalloc.stop()

@@ -37,8 +37,10 @@ from wmma_emu.ptx.program.written import Written
 _MOST_LOCAL = 1 << 26
 """The largest local memory of a block, in bytes: it is prepared for every block."""
 
-
 _PAGE = 4096
+
+_LINES_AT_ONCE = 1 << 12
+"""The lines whose records are compared at once: their copies have 1 MiB each, which no limit counts."""
 
 
 class NativeMemory:
@@ -206,8 +208,8 @@ def _race(one: WorkerMemory, other: WorkerMemory) -> bool:
     lines = (one.line_writes | one.line_reads) != 0
     lines &= (other.line_writes | other.line_reads) != 0
     found = np.flatnonzero(lines)
-    for first in range(0, len(found), 1 << 16):
-        some = found[first : first + (1 << 16)]
+    for first in range(0, len(found), _LINES_AT_ONCE):
+        some = found[first : first + _LINES_AT_ONCE]
         (w, r), (v, q) = _granules(one, some), _granules(other, some)
         if ((w != 0) & ((v | q) != 0)).any() or ((v != 0) & (r != 0)).any():
             return True
