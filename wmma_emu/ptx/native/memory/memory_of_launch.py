@@ -169,7 +169,7 @@ def _ranges(
 ) -> tuple[list[int], NDArray[np.uint64], int]:  # fmt: skip
     """Return the heap's indices of the ranges, their words, and the number of granules that are watched.
 
-    The device heap is not one of them: an access to a block that ``malloc`` returned in an earlier launch raises a flag.
+    The device heap is not one of them: access to a block that ``malloc`` returned in an earlier launch raises a flag.
     """
     base = _at(heap.buffer)
     first = [heap.placement.address_at(x.lo) for x in heap.ranges]
