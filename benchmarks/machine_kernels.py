@@ -27,7 +27,7 @@ _SIZES = {ONE_BLOCK: 64, BLOCKS: 512}
 _SIMULATED = 1 << 12
 """The threads of saxpy in numba's simulator, whose seconds are scaled to 1e7."""
 
-_TEXT = """.version 8.0
+PTX = """.version 8.0
 .target sm_80
 .address_size 64
 .visible .entry saxpy(.param .u32 n, .param .f32 a, .param .u64 x, .param .u64 y) {
@@ -62,7 +62,7 @@ def emulated(how: str, quick: bool) -> dict[str, Callable[[], Any]]:
     from examples.ptx.texts import compiled
 
     options: dict[str, Any] = {"engine": "numba"} if how == "old" else {"machine": how}
-    own = we.ptx.Module(_TEXT, arch="sm_90", findings="raise", **options)
+    own = we.ptx.Module(PTX, arch="sm_90", findings="raise", **options)
     rng = np.random.default_rng(1)
     n = 100_000 if quick else 10_000_000
     x, y = rng.standard_normal(n).astype(np.float32), np.zeros(n, np.float32)

@@ -88,9 +88,10 @@ class Preset(Sourced):
 
 
 _CUBLAS = (
-    "cuBLAS 13.1.0.3 through PyTorch 2.11.0+cu130 on an NVIDIA H200, driver 580.159.04, 2026-11-21 and 2026-11-28; "
-    "C-contiguous A and B, some of them transposed (FP8 and s8: B always)"
+    "cuBLAS 13.1.0.3 through PyTorch 2.11.0+cu130 on an NVIDIA H200, driver 580.159.04, 2026-11-21; C-contiguous A and "
+    "B, some of them transposed (FP8 and s8: B always)"
 )
+_CUBLAS_AND_MODELS = f"{_CUBLAS}; products of whole models 2026-11-28"
 
 _PLAIN: tuple[Shape, ...] = (
     (16, 16, 16), (64, 64, 64), (128, 128, 128), (256, 256, 256), (512, 512, 512), (1024, 1024, 1024), (64, 96, 1024),
@@ -151,8 +152,8 @@ def _half(fmt: Literal["f16", "bf16"], *recorded: Recorded) -> Preset:
         *_of_vocabulary(fmt),
     )
     return Preset(
-        f"cublas-sm90-{fmt}", "sm_90", f"m16n8k16.f32.{fmt}.{fmt}.f32", fmt, (fmt,), (*rows, *recorded), _CUBLAS,
-        form_of_beta_1="after_rounding", form_of_splits="fma_source",
+        f"cublas-sm90-{fmt}", "sm_90", f"m16n8k16.f32.{fmt}.{fmt}.f32", fmt, (fmt,), (*rows, *recorded),
+        _CUBLAS_AND_MODELS, form_of_beta_1="after_rounding", form_of_splits="fma_source",
     )  # fmt: skip
 
 
