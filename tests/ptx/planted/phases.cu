@@ -231,6 +231,7 @@ extern "C" __global__ void second_of_two(const int* in, int* out)
         copy(tile[threadIdx.x], in, 128, &full[threadIdx.x]); // <- mbarrier not initialised
     }
     wait(&full[0], 0);
+    BUG(, wait(&full[1], 0));
     out[threadIdx.x] = 1;
 }
 

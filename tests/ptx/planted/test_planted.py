@@ -41,7 +41,10 @@ def source_lines(bug, ptx, line):
     return {int(x) for x in re.findall(rf"(?:\.loc|inlined_at)\s+{number}\s+(\d+)", location)}
 
 
-CONSEQUENCES = {"wrong parity": {"race", "over-arrival", "deadlock"}, "transaction bytes": {"missing wait", "deadlock"}}
+CONSEQUENCES = {
+    "wrong parity": {"race", "over-arrival", "deadlock"}, "transaction bytes": {"missing wait", "deadlock"},
+    "mbarrier not initialised": {"load in flight at the end"},
+}  # fmt: skip
 """Kinds that a bug of a kind may cause at other lines: threads continue too early, or never."""
 
 

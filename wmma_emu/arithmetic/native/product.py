@@ -44,6 +44,8 @@ def reason_against(product: DotProduct) -> str | None:
     rounding = {"f32": "RZ", "f16": "RNE"}.get(model.accumulator)
     if model.rounding != rounding or not has(product):
         return f"sums that are rounded {model.rounding} to {model.accumulator} with these bits have no native code"
+    if model.scaling == "exponents" and product.scale is not None and product.scale.fraction_bits:
+        return f"scales of {product.scale}, a format with fraction bits, have no native code where only exponents count"
     return None
 
 
