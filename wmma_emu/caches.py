@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""The folder in which the package keeps compiled code between processes."""
+"""The folder in which the package keeps compiled code between processes, and its size."""
 
 import os
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 _OFF = ("0", "off", "no", "none")
@@ -33,3 +34,25 @@ def cache_folder(kind: str) -> Path | None:
     else:
         base = os.environ.get("XDG_CACHE_HOME") or os.path.join(home, ".cache")
     return Path(base, "wmma-emu", kind)
+
+
+def remove_oldest(files: Iterable[Path], largest: int) -> None:
+    """Remove the files that were changed first until the others have at most ``largest`` bytes.
+
+    Examples
+    --------
+    >>> remove_oldest([], 0)
+    """
+    found = []
+    for path in files:
+        try:
+            about = path.stat()
+        except OSError:
+            continue
+        found.append((about.st_mtime, about.st_size, path))
+    total = sum(size for _, size, _ in found)
+    for _, size, path in sorted(found):
+        if total <= largest:
+            break
+        path.unlink(missing_ok=True)
+        total -= size

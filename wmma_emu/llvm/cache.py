@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import IO
 
-from wmma_emu.caches import cache_folder
+from wmma_emu.caches import cache_folder, remove_oldest
 from wmma_emu.llvm.compile import processor
 from wmma_emu.version import __version__
 
@@ -92,7 +92,7 @@ class ObjectCache:
             except OSError:
                 os.unlink(name)
                 raise
-            _bound(self.folder.parent)
+            remove_oldest(self.folder.parent.glob("*/*"), _LARGEST)
         except OSError:
             return
 
@@ -110,19 +110,3 @@ def key_of(sources: Iterable[Path]) -> str:
             digest.update(f"{path.relative_to(folder)}\n".encode())
             digest.update(hashlib.sha256(path.read_bytes()).digest())
     return digest.hexdigest()[:32]
-
-
-def _bound(folder: Path) -> None:
-    found = []
-    for path in folder.glob("*/*"):
-        try:
-            about = path.stat()
-        except OSError:
-            continue
-        found.append((about.st_mtime, about.st_size, path))
-    total = sum(size for _, size, _ in found)
-    for _, size, path in sorted(found):
-        if total <= _LARGEST:
-            break
-        path.unlink(missing_ok=True)
-        total -= size

@@ -91,25 +91,9 @@ def store(key: str, compiled: CompiledSource) -> None:
         except OSError:
             os.unlink(name)
             raise
-        _bound(folder)
+        caches.remove_oldest(folder.iterdir(), _LARGEST)
     except OSError:
         return
-
-
-def _bound(folder: Path) -> None:
-    found = []
-    for path in folder.iterdir():
-        try:
-            about = path.stat()
-        except OSError:
-            continue
-        found.append((about.st_mtime, about.st_size, path))
-    total = sum(size for _, size, _ in found)
-    for _, size, path in sorted(found):
-        if total <= _LARGEST:
-            break
-        path.unlink(missing_ok=True)
-        total -= size
 
 
 @cache
