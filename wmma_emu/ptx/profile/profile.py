@@ -18,13 +18,15 @@ from wmma_emu.ptx.profile.lines import KernelProfile, ProfiledInstruction, Profi
 from wmma_emu.ptx.profile.page import page_of, table_html
 from wmma_emu.ptx.profile.plain import csv_of, json_of, kernel_to_dict, parsed
 from wmma_emu.ptx.profile.snapshot import snapshot_of
-from wmma_emu.ptx.profile.text import summary_of, table_of
+from wmma_emu.ptx.profile.text import table_of, wrapped_summary_of
 from wmma_emu.ptx.reports.frames import short_path
 from wmma_emu.spellings import in_either_spelling
 from wmma_emu.suggestions import listed, nearest
 
 _LINE = re.compile(r"(?:(?P<file>.+):)?(?:line )?(?P<number>\d+)")
 _NEAR = 3
+_EXPLAINED = 8
+"""The most lines whose conflicts a page explains."""
 
 
 @dataclass(frozen=True)
@@ -268,7 +270,7 @@ class Profile:
         color : bool
             Whether to add ANSI escape sequences: lines with many conflicts, or unused bytes, are coloured.
         """
-        summaries = [line for kernel in self.kernels for line in summary_of(kernel)]
+        summaries = [line for kernel in self.kernels for line in wrapped_summary_of(kernel, width)]
         lines = self._lines_by(by)
         return "\n".join([*summaries, *(["", *table_of(lines, width, color=color)] if lines else [])])
 
@@ -307,11 +309,17 @@ class Profile:
         return csv_of(self._lines_by(by))
 
     def to_html(self) -> str:
-        """Return a page with the annotated sources, in one file."""
-        return page_of(self.kernels, self._lines, self.sources)
+        """Return a page with the annotated sources and pictures of bank conflicts, in one file."""
+        return page_of(self.kernels, self._lines, self.sources, self._explained())
 
     def _repr_html_(self) -> str:
-        return table_html(self.kernels, self.lines)
+        return table_html(self.kernels, self.lines, self._explained())
+
+    def _explained(self) -> list[tuple[str, str, str]]:
+        """Return the lines with most bank conflicts, their source, and explanations as HTML."""
+        explained = {(x.file, x.number or x.line) for x in self._instructions() if x.conflicting is not None}
+        lines = sorted((self._lines[key] for key in explained), key=lambda x: (-x.bank_conflicts, x.where))
+        return [(x.where, x.text, self.conflicts_at(x.where)._repr_html_()) for x in lines[:_EXPLAINED]]
 
     def write(self, path: str | PathLike[str]) -> None:
         """Write the profile to a file: as HTML or CSV if its name ends so, else as JSON."""
