@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Bank conflicts are explained: the lanes and banks, and the paddings and swizzles that remove them."""
 
+import numpy as np
 import pytest
 
 import wmma_emu as we
-from tests.ptx.profile.kernels import transposed
+from tests.ptx.profile.kernels import TRANSPOSED, profile_of, transposed
 from wmma_emu.ptx.profile.conflicts import ConflictingAccess, explain_conflicts
 
 COLUMN = ConflictingAccess(tuple(range(0, 32 * 128, 128)), 4, True, 31)
@@ -27,6 +28,19 @@ def test_a_remedy_is_computed_for_all_accesses_to_the_array():
     found = explain_conflicts("both", [COLUMN, row], 128)
     assert [x.wavefronts for x in found.remedies] == [2, 2]
     assert str(found).startswith("both: 33 wavefronts, 2 without conflicts")
+
+
+def test_a_line_without_conflicts_takes_part_in_the_search():
+    text = TRANSPOSED.replace("PITCH", "128").replace("SHARED", "4096")
+    text = text.replace(
+        "ld.shared.u32 %r4, [%r3]", "mad.lo.u32 %r3, %r1, -112, %r3; ld.shared.v4.u32 {%r4,%r2,%r5,%r3}, [%r3]"
+    )
+    profile = profile_of(text, "transposed", 1, 32, np.arange(32, dtype=np.uint32))
+    assert profile["transposed.cu:8"].bank_conflicts == 0
+    alone = profile.conflicts_at("transposed.cu:7").remedies
+    both = profile.conflicts_at("transposed.cu:7", "transposed.cu:8").remedies
+    assert [x.text[:11] for x in alone] == ["rows of 132", "4 bytes at "]
+    assert [x.text[:11] for x in both] == ["rows of 144", "16 bytes at"]
 
 
 def test_vectors_are_padded_by_their_size():

@@ -25,7 +25,7 @@ _Change = Callable[[NDArray[np.int64]], NDArray[np.int64]]
 
 
 class ConflictingAccess(NamedTuple):
-    """An access of an instruction to shared memory with many conflicts: at least the mean of its accesses.
+    """An access of an instruction to shared memory, with at least as many conflicts as its accesses have on average.
 
     ``addresses`` are the offsets of the 32 lanes in the block's shared memory, -1 for lanes that do not take part;
     ``size`` is the bytes of each lane, and ``joins`` whether groups of lanes may share wavefronts, as in loads.
@@ -98,9 +98,8 @@ class ConflictExplanation:
     def __str__(self) -> str:
         needed, ideal = (sum(x) for x in zip(*(x.wavefronts() for x in self.accesses), strict=True))
         lines = [f"{self.title}: {counted(needed)}, {ideal} without conflicts"]
-        for access in self.accesses:
-            if access.conflicts:
-                lines += _banks(access)
+        banks = [tuple(_banks(x)) for x in self.accesses if x.conflicts]
+        lines += [line for of_access in dict.fromkeys(banks) for line in of_access]
         if not self.row_bytes:
             lines.append("the rows of the array are not known: pass row_bytes, and paddings and swizzles are tried")
         elif needed > ideal and not self.remedies:

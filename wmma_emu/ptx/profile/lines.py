@@ -19,7 +19,7 @@ class ProfiledInstruction(Counters):
 
     ``line`` is its line of the PTX, ``text`` the statement there; ``file`` and ``number`` are its own source line, ""
     and 0 if it is unknown. ``kind`` is its kind in the instruction mix, ``is_branch`` whether it is a branch with a
-    guard. ``conflicting`` is an access to shared memory with many bank conflicts, if it has any.
+    guard. ``conflicting`` is an access to shared memory, one with many bank conflicts if there are any.
     """
 
     line: int = 0

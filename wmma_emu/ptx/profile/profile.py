@@ -222,7 +222,7 @@ class Profile:
         Parameters
         ----------
         *lines : str
-            Lines, as for ``profile[line]``, that access the same array.
+            Lines, as for ``profile[line]``, that access the same array, those without conflicts too.
         row_bytes : int, optional
             The bytes of a row of the array; by default the most frequent distance between neighbouring lanes.
 
@@ -239,7 +239,7 @@ class Profile:
             parts = [x for x in self._instructions() if self._is_at(x, line)]
             own = [x.conflicting for x in parts if x.conflicting is not None]
             found += [max(own, key=lambda x: x.conflicts)] if own else []
-        if not found:
+        if not any(x.conflicts for x in found):
             raise ArgumentValueError(f"{listed(lines) or 'no line'} has no bank conflicts in loads and stores")
         return explain_conflicts(listed(lines), found, row_bytes)
 
@@ -317,7 +317,9 @@ class Profile:
 
     def _explained(self) -> list[tuple[str, str, str]]:
         """Return the lines with most bank conflicts, their source, and explanations as HTML."""
-        explained = {(x.file, x.number or x.line) for x in self._instructions() if x.conflicting is not None}
+        explained = {
+            (x.file, x.number or x.line) for x in self._instructions() if x.conflicting and x.conflicting.conflicts
+        }
         lines = sorted((self._lines[key] for key in explained), key=lambda x: (-x.bank_conflicts, x.where))
         return [(x.where, x.text, self.conflicts_at(x.where)._repr_html_()) for x in lines[:_EXPLAINED]]
 
