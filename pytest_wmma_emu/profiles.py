@@ -116,7 +116,11 @@ class Coverage:
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
         self._path = config.invocation_params.dir / config.getoption("kernel_cov")
+        self._least: float | None = config.getoption("kernel_cov_fail_under")
         self._found = CoveredLaunches()
+        self._failed = ""
+        if self._least is not None and not 0 <= self._least <= 100:
+            raise pytest.UsageError(f"--kernel-cov-fail-under={self._least:g} is not a percentage of 0 to 100")
 
     @contextmanager
     def of_test(self) -> Generator[None, None, None]:
@@ -133,17 +137,26 @@ class Coverage:
             self._found.add(KernelCoverage.from_dict(given["coverage"]), given["paths"])
 
     @pytest.hookimpl(trylast=True)
-    def pytest_sessionfinish(self) -> None:
-        """Write the coverage, or send it to the process that does."""
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Write the coverage and compare it with the option, or send it to the process that does."""
         if hasattr(self._config, "workeroutput"):
             sent = {"coverage": self._found.coverage.to_dict(), "paths": self._found.paths}
             self._config.workeroutput[_COVERAGE_KEY] = json.dumps(sent)
             return
         self._found.write(self._path)
+        coverage = self._found.coverage
+        if self._least is not None and (coverage.percent < self._least or not coverage.lines):
+            reached = (
+                f"tests reached {coverage.percent:.2f}% of the kernels' lines" if coverage.lines else "no kernel ran"
+            )
+            self._failed = f"FAILED: {reached}; --kernel-cov-fail-under requires {self._least:g}%"
+            if session.exitstatus == pytest.ExitCode.OK:
+                session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Show the coverage of each file."""
-        _show(terminalreporter, [*str(self._found).splitlines(), f"written: {self._path}"], "kernels: coverage")
+        lines = [*str(self._found).splitlines(), f"written: {self._path}", self._failed]
+        _show(terminalreporter, filter(None, lines), "kernels: coverage")
 
 
 def _show(terminalreporter: Any, lines: Iterable[str], title: str = "kernels: counters") -> None:

@@ -43,6 +43,12 @@ def test_a_line_without_conflicts_takes_part_in_the_search():
     assert [x.text[:11] for x in both] == ["rows of 144", "16 bytes at"]
 
 
+def test_rows_are_counted_from_the_start_of_the_array():
+    # Every eighth word of one row: a longer row moves all lanes alike. The array begins at 4096, in the midst of a row.
+    one_row = ConflictingAccess(tuple(4096 + lane % 16 * 32 for lane in range(32)), 4, True, 3, 4096)
+    assert one_row.wavefronts() == (4, 1) and explain_conflicts("x", [one_row], 532).remedies == ()
+
+
 def test_vectors_are_padded_by_their_size():
     columns = ConflictingAccess(tuple(x * 128 for x in range(32)), 16, False, 28)
     padding, swizzle = explain_conflicts("x", [columns], 128).remedies

@@ -29,12 +29,14 @@ class ConflictingAccess(NamedTuple):
 
     ``addresses`` are the offsets of the 32 lanes in the block's shared memory, -1 for lanes that do not take part;
     ``size`` is the bytes of each lane, and ``joins`` whether groups of lanes may share wavefronts, as in loads.
+    ``start`` is the offset of the array.
     """
 
     addresses: tuple[int, ...]
     size: int
     joins: bool
     conflicts: int
+    start: int = 0
 
     def wavefronts(self) -> tuple[int, int]:
         """Return the wavefronts, and those without conflicts."""
@@ -48,9 +50,10 @@ class ConflictingAccess(NamedTuple):
         return lane_groups(given, self.size, given != _INACTIVE, joins=self.joins)
 
     def changed(self, change: _Change) -> "ConflictingAccess":
-        """Return the access with changed addresses."""
+        """Return the access with addresses that are changed, counted from the start of the array."""
         given = np.array(self.addresses, np.int64)
-        access = self._replace(addresses=tuple(np.where(given == _INACTIVE, given, change(given)).tolist()))
+        changed = np.where(given == _INACTIVE, given, change(given - self.start) + self.start)
+        access = self._replace(addresses=tuple(changed.tolist()))
         needed, without = access.wavefronts()
         return access._replace(conflicts=needed - without)
 

@@ -125,7 +125,16 @@ def profiled_instructions(
             text=program.text(instruction.line), kind=kind_of(instruction),
             file="" if source is None else source.file, number=0 if source is None else source.line,
             is_branch=instruction.mnemonic == "bra" and instruction.guard is not None,
-            conflicting=conflicting.get(index),
+            conflicting=_in_its_array(conflicting.get(index), program),
         )  # fmt: skip
         found[key] = added(found[key], one) if key in found else one
     return tuple(found[key] for key in sorted(found, key=lambda key: key[0]))
+
+
+def _in_its_array(access: ConflictingAccess | None, program: KernelProgram) -> ConflictingAccess | None:
+    """Return an access with the start of the variable that it accesses first."""
+    if access is None:
+        return None
+    first = min(x for x in access.addresses if x >= 0)
+    starts = (x.offset for x in program.symbols if x.space == "shared" and x.offset <= first)
+    return access._replace(start=max(starts, default=0))
