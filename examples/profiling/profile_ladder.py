@@ -34,7 +34,7 @@ def profiles():
 
 
 def measured():
-    """Return what Nsight Compute counted on an H200: instructions, sectors, wavefronts and conflicts of each step."""
+    """Return what Nsight Compute counted on an H200 in each step, and the time that the step took."""
     with open(Path(__file__).with_name("ladder_on_h200.csv"), newline="", encoding="utf-8") as file:
         return {row["step"]: row for row in csv.DictReader(file)}
 
@@ -42,6 +42,7 @@ def measured():
 _HEADS = (
     ("step", 18), ("instructions", 12), ("H200", 7), ("sectors", 8), ("H200", 7), ("each", 5), ("wavefronts", 10),
     ("H200", 7), ("conflicts", 9), ("H200", 5), ("op/byte", 7),
+    ("µs", 6),
 )  # fmt: skip
 
 if __name__ == "__main__":
@@ -52,6 +53,6 @@ if __name__ == "__main__":
         row = (
             step, total.executions, gpu["instructions"], total.global_sectors, gpu["sectors"],
             f"{total.sectors_per_request:.1f}", total.shared_wavefronts, gpu["wavefronts"], total.bank_conflicts,
-            gpu["conflicts"], f"{total.intensity:.2f}",
+            gpu["conflicts"], f"{total.intensity:.2f}", gpu["microseconds_of_2048"],
         )  # fmt: skip
         print(*(f"{x:{'<' if head == 'step' else '>'}{width}}" for x, (head, width) in zip(row, _HEADS, strict=True)))

@@ -67,3 +67,20 @@ def test_the_length_of_rows_is_requested_if_it_is_not_known():
 def test_a_line_without_conflicts_is_an_error():
     with pytest.raises(we.errors.ArgumentValueError, match=r"transposed\.cu:7 has no bank conflicts"):
         transposed(132).conflicts_at("transposed.cu:7")
+
+
+LANES = range(32)
+
+
+@pytest.mark.parametrize(("words", "conflicts"), [
+    ([133 * 2 + lane % 16 * 8 + 5 for lane in LANES], 3), ([133 * 3 + lane * 4 + 1 for lane in LANES], 3),
+    ([lane % 2 * 4 * 128 + lane // 2 for lane in LANES], 1), ([lane * 32 + 7 for lane in LANES], 31),
+    ([lane // 16 * 65 + lane % 16 * 4 + 2 for lane in LANES], 1),
+    ([(lane // 16 * 4 + 2) * 65 + lane % 16 * 4 + 1 for lane in LANES], 3),
+])  # fmt: skip
+def test_conflicts_of_public_kernels_can_be_recounted_by_hand(words, conflicts):
+    """The accesses of docs/evidence/profiles-of-public-kernels-2026-11-28.md."""
+    banks = [{word for word in words if word % 32 == bank} for bank in range(32)]
+    assert max(map(len, banks)) - 1 == conflicts
+    needed, without = ConflictingAccess(tuple(4 * word for word in words), 4, True, 0).wavefronts()
+    assert needed - without == conflicts

@@ -20,7 +20,7 @@ from wmma_emu.viz.picture import Picture
 from wmma_emu.viz.svg import checked_title, element
 
 _SIZES = (1, 2, 4, 8, 16)
-_COLUMN, _ROW, _LEFT = 30, 20, 84
+_COLUMN, _ROW, _LEFT = 24, 20, 48
 _WIDTH = 2 * MARGIN + _LEFT + BANKS * _COLUMN
 
 
@@ -92,7 +92,7 @@ def _drawn(access: ConflictingAccess, title: str) -> Picture:
         rows = max(map(len, words))
         body += _group(words, first, left, y)
         if len(lanes) < LANES:
-            body.append(label(_named(lanes, "lanes "), left - 8, y + 14, anchor="end"))
+            body.append(label(_named(lanes, "T"), left - 8, y + 14, anchor="end"))
         y, first = y + rows * _ROW + 6, first + rows
     return Picture(name, finished(_WIDTH, y + MARGIN, name, " ".join(notes), body))
 
