@@ -60,7 +60,9 @@ def test_vectors_are_padded_by_their_size():
 def test_the_length_of_rows_is_requested_if_it_is_not_known():
     random = ConflictingAccess((0, 128, *[-1] * 30), 8, True, 1)
     assert "pass row_bytes" in str(explain_conflicts("x", [random._replace(addresses=(0, *[-1] * 31))]))
-    with pytest.raises(we.errors.ArgumentValueError, match="row_bytes=12 is not a positive multiple of 8"):
+    with pytest.raises(
+        we.errors.ArgumentValueError, match="row_bytes=12; expected the bytes of a row, a positive multiple of 8"
+    ):
         explain_conflicts("x", [random], 12)
 
 

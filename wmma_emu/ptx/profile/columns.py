@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from wmma_emu.layouts.spec import LANES
-from wmma_emu.ptx.profile.counters import Counters
-from wmma_emu.ptx.profile.lines import ProfiledLine, values_of
+from wmma_emu.ptx.profile.counters import Counters, counts_of
+from wmma_emu.ptx.profile.lines import ProfiledLine
 
 
 class Column(NamedTuple):
@@ -81,7 +81,7 @@ def shown_lines(lines: Iterable[ProfiledLine]) -> list[ProfiledLine]:
     if len(calculating) < 2 or all(map(_is_of_ptx, executed)):
         return executed
     text = f"{len(calculating)} lines of PTX"
-    rest = ProfiledLine(**values_of(Counters.total(calculating)), where=text, text="that belong to no source line")
+    rest = ProfiledLine(**counts_of(Counters.total(calculating)), where=text, text="that belong to no source line")
     omitted = {id(x) for x in calculating}
     return [*(x for x in executed if id(x) not in omitted), rest]
 

@@ -157,11 +157,14 @@ def explain_conflicts(
     unit = max(size, BANK_BYTES)
     if row_bytes is None:
         row_bytes = _pitch_of(accesses, unit)
+        if not row_bytes:
+            return ConflictExplanation(title, tuple(accesses), 0, ())
     number = integer_of(row_bytes)
-    if number is None or number < 0 or number % unit:
-        raise ArgumentValueError(f"row_bytes={shorten(row_bytes)} is not a positive multiple of {unit}")
-    remedies = _remedies(accesses, number, unit) if number else ()
-    return ConflictExplanation(title, tuple(accesses), number, remedies)
+    if number is None or number <= 0 or number % unit:
+        raise ArgumentValueError(
+            f"row_bytes={shorten(row_bytes)}; expected the bytes of a row, a positive multiple of {unit}"
+        )
+    return ConflictExplanation(title, tuple(accesses), number, _remedies(accesses, number, unit))
 
 
 def _pitch_of(accesses: Sequence[ConflictingAccess], unit: int) -> int:

@@ -4,16 +4,17 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from wmma_emu.errors import printable
 from wmma_emu.ptx.profile.conflicts import ConflictingAccess
-from wmma_emu.ptx.profile.counters import COUNTERS, Counters
+from wmma_emu.ptx.profile.counters import COUNTERS, RATIOS, Counters, counts_of
 from wmma_emu.ptx.profile.instruction_costs import kind_of
 from wmma_emu.ptx.program.program import KernelProgram, PtxInstruction
 from wmma_emu.ptx.reports.frames import own_frames
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class ProfiledInstruction(Counters):
     """An instruction of the PTX with its counters.
 
@@ -32,7 +33,7 @@ class ProfiledInstruction(Counters):
     conflicting: ConflictingAccess | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class ProfiledLine(Counters):
     """A line with the counters of its instructions.
 
@@ -41,6 +42,10 @@ class ProfiledLine(Counters):
 
     where: str = ""
     text: str = ""
+
+    def __repr__(self) -> str:
+        """Return the line, which pytest shows for a failed assertion."""
+        return f"<{printable(self.where)}: {printable(self.text)}>" if self.text else f"<{printable(self.where)}>"
 
 
 @dataclass(frozen=True)
@@ -66,6 +71,12 @@ class KernelProfile:
     block: tuple[int, int, int]
     shared_bytes: int
     instructions: tuple[ProfiledInstruction, ...] = field(repr=False)
+
+    if not TYPE_CHECKING:  # type checkers know the names
+
+        def __getattr__(self, name: str) -> Any:
+            hint = f"; .total.{name} is the counter of the kernel" if name in (*COUNTERS, *RATIOS) else ""
+            raise AttributeError(f"a KernelProfile has no {name}{hint}")
 
     @cached_property
     def total(self) -> Counters:
@@ -95,15 +106,10 @@ class KernelProfile:
         return self.kernel, self.arch, tuple((x.line, x.text, x.file, x.number) for x in self.instructions)
 
 
-def values_of(counters: Counters) -> dict[str, int]:
-    """Return all counters by name."""
-    return {name: getattr(counters, name) for name in COUNTERS}
-
-
 def added(one: ProfiledInstruction, other: ProfiledInstruction) -> ProfiledInstruction:
     """Add the counters of other executions of an instruction, and keep the worse of the two accesses."""
     worst = max((x for x in (one.conflicting, other.conflicting) if x), key=lambda x: x.conflicts, default=None)
-    changes: dict[str, Any] = {**values_of(one + other), "conflicting": worst}
+    changes: dict[str, Any] = {**counts_of(one + other), "conflicting": worst}
     return replace(one, **changes)
 
 
@@ -121,7 +127,7 @@ def profiled_instructions(
         source = next(iter(own_frames(instruction.source)), None)
         key = instruction.line, instruction.opcode
         one = ProfiledInstruction(
-            **values_of(counters), line=instruction.line, opcode=instruction.opcode,
+            **counts_of(counters), line=instruction.line, opcode=instruction.opcode,
             text=program.text(instruction.line), kind=kind_of(instruction),
             file="" if source is None else source.file, number=0 if source is None else source.line,
             is_branch=instruction.mnemonic == "bra" and instruction.guard is not None,
