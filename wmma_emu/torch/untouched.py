@@ -71,5 +71,6 @@ def reason_of(name: str) -> str:
         return ""
     return next((reason for family, reason in UNTOUCHED_FAMILIES.items() if name.startswith(family)), "")
 
+
 NOT_THIS_CALL = "a dtype, layout, device or option that has no rule"
 """The reason for a call of an emulated operation that is left to PyTorch."""
