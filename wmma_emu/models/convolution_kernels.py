@@ -17,7 +17,7 @@ _PLAIN_ORDER = KOrder()
 
 
 class KLayout(NamedTuple):
-    """How k runs over filter positions and channels, or over images and output positions.
+    """The order in which k runs over filter positions and channels, or over images and output positions.
 
     Channels are innermost, or positions if they are ``positions_last``. All positions are passed for one ``tile`` of
     channels before the next; 0 is one tile of all channels. ``padded_to`` is the multiple to which zeros are added to
@@ -39,7 +39,7 @@ LAYOUTS: Mapping[ConvolutionOrder, KLayout] = {
 
 
 class Convolution(NamedTuple):
-    """What determines cuDNN's kernel: ``part`` is ``"forward"``, or the gradient of the ``"input"`` or ``"weight"``.
+    """The facts that determine cuDNN's kernel: ``part`` is ``"forward"``, or the gradient of the ``"input"`` or ``"weight"``.
 
     ``image`` is (channels, height, width) of the input, ``filters`` (output channels, height, width).
     """
@@ -74,14 +74,14 @@ _REVERSED = ConvolutionKernel(KLayout(is_reversed=True))
 _K8 = "m16n8k8.f32.{a}.{b}.f32"
 
 
-def _square(channels: int, size: int, out: int, filter_size: int, stride: int, padding: int) -> dict[str, Sizes]:
-    """Return the fields of a convolution whose sizes are equal in both dimensions."""
-    return {
-        "image": (channels, size, size),
-        "filters": (out, filter_size, filter_size),
-        "stride": (stride, stride),
-        "padding": (padding, padding),
-    }
+def _square(channels: int, size: int, out: int, filter_size: int, stride: int, padding: int) -> Convolution:
+    """Return a convolution whose sizes are equal in both dimensions."""
+    sizes = ((channels, size, size), (out, filter_size, filter_size), (stride, stride), (padding, padding))
+    return Convolution("forward", *sizes)
+
+
+def _of(part: str, *blocks: Convolution) -> list[Convolution]:
+    return [block._replace(part=part) for block in blocks]
 
 
 _BLOCKS = (
@@ -99,14 +99,13 @@ _WINOGRAD = _BLOCKS[0]
 """The gradient of its weight is a Winograd transform, which multiplies no windows."""
 
 RECORDED: Mapping[Convolution, ConvolutionKernel] = {
-    **{Convolution("forward", **block): _TILES for block in _BLOCKS},
-    **{Convolution("input", **block): _TILES for block in _BLOCKS},
-    **{Convolution("weight", **block): _TILES for block in _BLOCKS if block != _WINOGRAD},
-    **{Convolution("input", **block): _REVERSED for block in (_BLOCKS[6], _BLOCKS[9])},
-    Convolution("forward", **_FIRST): ConvolutionKernel(LAYOUTS["crs"], "fma.f32"),
-    Convolution("weight", **_FIRST): ConvolutionKernel(KLayout(turns=(32, 19)), order=KOrder(tile=32, splits=19)),
-    Convolution("forward", **_PATCHES): ConvolutionKernel(KLayout(padded_to=8), _K8),
-    Convolution("weight", **_PATCHES): _TILES,
+    **dict.fromkeys(_of("forward", *_BLOCKS), _TILES),
+    **dict.fromkeys(_of("input", *_BLOCKS), _TILES),
+    **dict.fromkeys(_of("weight", *(x for x in _BLOCKS if x != _WINOGRAD), _PATCHES), _TILES),
+    **dict.fromkeys(_of("input", _BLOCKS[6], _BLOCKS[9]), _REVERSED),
+    _FIRST: ConvolutionKernel(LAYOUTS["crs"], "fma.f32"),
+    _FIRST._replace(part="weight"): ConvolutionKernel(KLayout(turns=(32, 19)), order=KOrder(tile=32, splits=19)),
+    _PATCHES: ConvolutionKernel(KLayout(padded_to=8), _K8),
 }
 """The kernels of one image in bfloat16 and float16, by convolution."""
 

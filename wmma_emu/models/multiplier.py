@@ -71,7 +71,7 @@ class ArrayProduct:
 
 
 class Kernel(NamedTuple):
-    """What multiplies: the instruction, the order of k with the evidence for it, and the form of the epilogue."""
+    """The kernel of a product: the instruction, the order of k with its evidence, and the form of the epilogue."""
 
     kind: ProductKind
     order: KOrder | None
