@@ -39,9 +39,10 @@ LAYOUTS: Mapping[ConvolutionOrder, KLayout] = {
 
 
 class Convolution(NamedTuple):
-    """The facts that determine cuDNN's kernel: ``part`` is ``"forward"``, or the gradient of the ``"input"`` or ``"weight"``.
+    """The facts that determine cuDNN's kernel.
 
-    ``image`` is (channels, height, width) of the input, ``filters`` (output channels, height, width).
+    ``part`` is ``"forward"``, or the gradient that is computed: of the ``"input"`` or of the ``"weight"``. ``image`` is
+    (channels, height, width) of the input, ``filters`` (output channels, height, width).
     """
 
     part: str
