@@ -70,7 +70,7 @@ class ArrayProduct:
         return prod(np.broadcast_shapes(self.a.shape[:-2], self.b.shape[:-2]))
 
 
-class Kernel(NamedTuple):
+class ProductKernel(NamedTuple):
     """The kernel of a product: the instruction, the order of k with its evidence, and the form of the epilogue."""
 
     kind: ProductKind
@@ -158,18 +158,18 @@ class ModelMultiplier:
         words = np.ascontiguousarray(array).view(np.uint32)
         return cvt(words, f"cvt.{self.options.tf32_conversion}.tf32.f32").view(np.float32)
 
-    def _kernel(self, product: ArrayProduct, kind: ProductKind) -> Kernel:
+    def _kernel(self, product: ArrayProduct, kind: ProductKind) -> ProductKernel:
         """Return the recorded kernel of a product, or the assumed one."""
         evidence = "recorded" if self.options.like_chip == self.arch.name else "given"
         if product.kernel is not None:
-            return Kernel(kind, product.kernel.order, evidence)
+            return ProductKernel(kind, product.kernel.order, evidence)
         found = self._recorded(product, kind)
         if found is not None:
             preset, entry = found
             recorded = self.kind(*product.what[:3], entry.instr or preset.instr)
             if recorded is not None and _fits(entry.order, product, recorded):
-                return Kernel(recorded, entry.order, evidence, form_of(preset, entry.order, product.beta))
-        return Kernel(kind, *self._order(product, kind))
+                return ProductKernel(recorded, entry.order, evidence, form_of(preset, entry.order, product.beta))
+        return ProductKernel(kind, *self._order(product, kind))
 
     def _order(self, product: ArrayProduct, kind: ProductKind) -> tuple[KOrder | None, str]:
         chosen = None if product.is_fused else self.options.k_order
@@ -195,7 +195,7 @@ class ModelMultiplier:
                     return preset, found
         return None
 
-    def _note(self, product: ArrayProduct, kernel: Kernel, seconds: float) -> None:
+    def _note(self, product: ArrayProduct, kernel: ProductKernel, seconds: float) -> None:
         module, is_backward = self.place()
         if self.options.keep_operands:
             self.log.operands.append((product, kernel.kind))
