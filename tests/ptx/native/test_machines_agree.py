@@ -17,9 +17,7 @@ ON_NUMPY = {
     "spin_lock": "the kernel takes locks",
     "lock_in_a_warp": "the kernel takes locks",
     "printing": "call of vprintf",
-    "reductions": "the order of atomic operations may affect the result",  # sums of floats by several warps
-    "turns": "the order of atomic operations may affect the result",  # the old values are used
-    "last_block": "the order of atomic operations may affect the result",
+    "last_block": "there may be a race",  # a fence and an atomic operation hand data over to another block
 }
 """The examples that the NumPy machine runs, and why. Those whose order matters run twice."""
 

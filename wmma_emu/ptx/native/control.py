@@ -12,7 +12,7 @@ from wmma_emu.ptx.native.control_words import BlockField, Kind, Sync
 from wmma_emu.ptx.native.rows import NotNativeError
 from wmma_emu.ptx.native.warp_layout import WarpLayout
 from wmma_emu.ptx.program.flow import targets_of
-from wmma_emu.ptx.program.program import KernelProgram, Predicate, PtxInstruction, Register
+from wmma_emu.ptx.program.program import Immediate, KernelProgram, Predicate, PtxInstruction, Register
 
 Words = dict[BlockField, int]
 
@@ -190,6 +190,8 @@ def _barrier(end: _Ends) -> Words:
         source = barrier.source
         words[BlockField.SOURCE] = layout.source(source, "pred")
         words[BlockField.VOTES_COMPLEMENT] = EVERYONE if isinstance(source, Predicate) and source.negated else 0
+    is_known = isinstance(barrier.number, Immediate) and barrier.threads is None
+    words[BlockField.MEETS_ALL] = int(is_known and barrier.waits)
     if barrier.waits:
         words[BlockField.NEXT] = end.places.after(end.pc)
     return words

@@ -76,6 +76,12 @@ class BlockField(IntEnum):
     """Whether the threads of a barrier wait."""
     IS_SPINNING = 18
     """Whether the threads may wait here for others, in a loop."""
+    POLLS = 19
+    """Whether it reads data that other threads may change."""
+    ONLY_READS = 20
+    """Whether it changes only registers."""
+    MEETS_ALL = 21
+    """Whether it ends with a barrier of all threads of a block, with a number in the instruction."""
     COUNT_OF_WORDS = 24
 
 
@@ -150,3 +156,43 @@ class BarrierField(IntEnum):
     RESULT_ARRIVED = 5
     """Votes and threads of the last completion, from which `bar.red` computes its result."""
     COUNT_OF_WORDS = 8
+
+
+class WaveWord(IntEnum):
+    """The words of the state of a wave of blocks that run together (`wmma_emu.ptx.native.wave_driver`)."""
+
+    TABLE = 0
+    """A host pointer to the basic blocks."""
+    CONTEXTS = 1
+    """A host pointer to the host pointers of the contexts, one for each block."""
+    COUNT = 2
+    """The number of blocks of the wave."""
+    FIRST = 3
+    """The linear index of its first block."""
+    PICKED = 4
+    """A host pointer to the warps that run now: `PickedWarp`."""
+    LAST = 5
+    """A host pointer to the number of the last pick of each basic block."""
+    FUEL = 6
+    STEPS = 7
+    """The number of instructions that were stepped, each for all threads that executed it together."""
+    HAS_EXACT_TURNS = 8
+    """Whether the picks of the wave are those of the NumPy machine, also where each basic block gets its turn."""
+    PICKS = 9
+    PATIENCE = 10
+    TURNS = 11
+    IS_TOGETHER = 12
+    """Whether all threads are known to be at one basic block, `BLOCK`."""
+    BLOCK = 13
+    QUIET = 14
+    """The number of basic blocks in succession that changed only registers."""
+    COUNT_OF_WORDS = 16
+
+
+class PickedWarp(IntEnum):
+    """The words of a warp that runs now."""
+
+    CONTEXT = 0
+    WARP = 1
+    LANES = 2
+    COUNT_OF_WORDS = 3

@@ -4,8 +4,6 @@
 import os
 import threading
 from math import prod
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,16 +14,9 @@ from wmma_emu.ptx.native import workers
 from wmma_emu.ptx.native.context import Flag, Word
 from wmma_emu.ptx.native.memory.memory_of_launch import races_between_workers
 from wmma_emu.ptx.native.rows import NotNativeError
-from wmma_emu.ptx.native.workers import Launching, SharedState, Worker
+from wmma_emu.ptx.native.wave_launch import can_run_in_waves, run_in_waves
+from wmma_emu.ptx.native.workers import Launching, NativeOutcome, SharedState, Worker
 from wmma_emu.scalar.environment import in_ieee_arithmetic
-
-
-class NativeOutcome(NamedTuple):
-    """The result of a launch: its counts if there is no flag."""
-
-    flags: Flag
-    seconds: float
-    counts: Counts | None = None
 
 
 @in_ieee_arithmetic
@@ -54,6 +45,9 @@ def run(launching: Launching, limits: Limits, spent: float = 0) -> NativeOutcome
     flags = shared.flags
     if not flags and len(shared.workers) > 1 and races_between_workers([x.memory for x in shared.workers]):
         flags |= Flag.RACE
+    if flags == Flag.UNORDERED and can_run_in_waves(launching, size, limits):
+        heap.reset()
+        return run_in_waves(launching, deadline, size)
     steps = _steps(shared.block_steps, size)
     if shared.is_over_limit or steps > limits.steps:
         flags |= Flag.LIMIT

@@ -23,6 +23,7 @@ from wmma_emu.ptx.native.control import (
     exit_words,
     followers,
     guard_of,
+    has_landing,
     is_control,
     landing_words,
     places_of,
@@ -67,7 +68,8 @@ class KernelTable:
 
     ``blocks``, ``entries``, ``records`` and ``targets`` point to each other by their addresses. ``constants`` is the
     memory of a warp with the constants. ``waiting`` is the offset of the
-    masks of the lanes that wait at barriers, ``driver`` the address of the driver.
+    masks of the lanes that wait at barriers, ``driver`` the address of the driver. ``has_exact_turns`` is as in
+    `WaveWord.HAS_EXACT_TURNS`.
     """
 
     compiled: CompiledProgram
@@ -80,6 +82,7 @@ class KernelTable:
     driver: int
     constants: NDArray[np.uint8]
     has_warpgroups: bool
+    has_exact_turns: bool
     _images: "dict[tuple[object, ...], NDArray[np.uint8]]" = field(default_factory=dict)
 
     def image(self, threads: Threads, arch: Arch, heap: GlobalMemory, dynamic_bytes: int) -> NDArray[np.uint8]:
@@ -131,8 +134,16 @@ def table_of(compiled: CompiledProgram, context: CompileContext) -> KernelTable:
     has_warpgroups = any(x.mnemonic in _WARPGROUP for x in compiled.program.instructions)
     return KernelTable(
         compiled, layout, found, table, records, targets, waiting, addresses[RUN_BLOCKS], constants_image(layout),
-        has_warpgroups,
+        has_warpgroups, all(map(_has_exact_turns, compiled.program.instructions)),
     )  # fmt: skip
+
+
+def _has_exact_turns(instruction: PtxInstruction) -> bool:
+    """Return whether the native machine and the NumPy machine pick basic blocks equally often for an instruction."""
+    if instruction.mnemonic == "call":
+        return instruction.callee is None
+    is_odd = instruction.mnemonic == "brx" or has_landing(instruction)
+    return not is_odd and (required_lanes(instruction) is None or instruction.guard is None)
 
 
 class _TableBuilder:
@@ -179,6 +190,8 @@ class _TableBuilder:
         words |= sync_words(self._code[pcs[0]], self._layout)
         words[BlockField.LENGTH] = len(pcs)
         words[BlockField.IS_SPINNING] = self._may_spin(pcs)
+        words[BlockField.POLLS] = int(pcs.start in self._compiled.spinning)
+        words[BlockField.ONLY_READS] = int(pcs.start in self._compiled.reading)
         if pcs.start not in self._compiled.exiting:
             words[BlockField.IS_EXIT] = 0
         return _TableBlock(words, entries, tuple(self._places.of[x] for x in self._code[pcs[-1]].targets))
