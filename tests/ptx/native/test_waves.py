@@ -4,7 +4,7 @@
 import numpy as np
 import pytest
 
-from tests.ptx.native.machines import module, require_native
+from tests.ptx.native.machines import module, require_flag, require_native
 
 pytest.importorskip("llvmlite")
 
@@ -46,6 +46,14 @@ BODIES = {
         A: atom.global.exch.b32 %r1, [%d0], 77;
         B: bar.warp.sync 0xffffffff; shfl.sync.bfly.b32 %r3, %r1, 1, 0x1f, 0xffffffff;
         atom.global.exch.b32 %r1, [%d0], %r3; """,
+    "the mask of active lanes in a loop": """
+        and.b32 %r2, %r0, 63; mul.lo.u32 %r2, %r2, 77; mov.u32 %r1, 0;
+        L: setp.eq.u32 %p0, %r2, 0; @%p0 bra E; activemask.b32 %r3; add.u32 %r1, %r1, %r3; sub.u32 %r2, %r2, 1; bra L;
+        E: """,
+    "vectors": """
+        cvt.rn.f32.u32 %f1, %r0; mul.f32 %f2, %f1, 0f3DCCCCCD; and.b32 %r2, %r0, 1; mul.wide.u32 %d4, %r2, 16;
+        add.u64 %d4, %d4, %d0; red.global.add.v4.f32 [%d4], {%f1, %f2, %f2, %f1};
+        atom.global.add.noftz.v2.bf16x2 {%r1, %r3}, [%d4+8], {%r0, %r31}; xor.b32 %r1, %r1, %r3; """,
     "a call": """
         { .param .b32 a; .param .b32 b; st.param.b32 [a], %r0; call (b), thrice, (a); ld.param.b32 %r2, [b]; }
         atom.global.exch.b32 %r1, [%d0], %r2; """,
@@ -63,3 +71,10 @@ def test_the_order_of_atomic_operations_is_that_of_the_numpy_machine(name):
     launch = module(BODIES[name] + RETURN, before=BEFORE)["k"][blocks, threads]
     native, numpy = require_native(launch, x, y)
     assert native.steps == numpy.steps
+
+
+def test_an_operation_whose_scope_excludes_other_blocks_may_be_a_race():
+    body = "atom.cta.global.exch.b32 %r1, [%d0], %r0; " + RETURN
+    x, y = np.zeros(8, np.uint32), np.zeros(64, np.uint32)
+    report = require_flag(module(body)["k"][2, 32], "order of atomic operations", x, y)
+    assert {f.kind for f in report.findings} == {"race"}

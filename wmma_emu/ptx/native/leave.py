@@ -133,14 +133,18 @@ def complete(body: Body, context: Bits, number: Bits) -> None:
     put(state, BarrierField.RESULT_ARRIVED, arrived)
     put(state, BarrierField.ARRIVED, 0)
     add(context, MachineWord.BUSY_BARRIERS, -1)
-    with body.when(expected.equals(0)):
-        add(context, Word.EPOCH, 1)
-        pass_barrier(body, context)
+    all_waited = body.variable(LONG)
+    all_waited.store(body.constant(LONG, 0), 8)
     with body.repeat(word(context, Word.WARPS)) as i:
         warp = host(context, Word.WARP_MEMORY).at(i * word(context, Word.WARP_BYTES))
         waiting = _waiting_at(context, warp, number)
         lanes = waiting.load(WORD, 4)
         with body.when(lanes.differs(0)):
+            all_waited.store(all_waited.load(LONG, 8) + count_of(lanes), 8)
             send(warp, lanes, words_at(warp, PLACES) & AT_BARRIER - 1)
             waiting.store(body.constant(WORD, 0), 4)
+    # A barrier for a number of threads orders accesses only if these are all threads of the block.
+    with body.when(expected.equals(0) | all_waited.load(LONG, 8).equals(word(context, MachineWord.THREADS))):
+        add(context, Word.EPOCH, 1)
+        pass_barrier(body, context)
     put(context, MachineWord.HAS_MOVED, 1)

@@ -35,6 +35,11 @@ def run(launching: Launching, limits: Limits, spent: float = 0) -> NativeOutcome
     if table.has_warpgroups and -(-prod(block) // LANES) % 4:
         raise NotNativeError("the last warps of a block do not form a warpgroup")
     size = blocks_at_once(table.compiled, heap, grid, block, launching.dynamic_bytes, limits)
+    fits_in_waves = can_run_in_waves(launching, size, limits)
+    if table.needs_waves:
+        if not fits_in_waves:
+            raise NotNativeError("the kernel depends on the order of threads, and its blocks cannot run together")
+        return run_in_waves(launching, deadline, size)
     shared = SharedState(launching, deadline)
     first = Worker(shared)
     if not first.advance(workers.FIRST_FUEL):
@@ -45,7 +50,7 @@ def run(launching: Launching, limits: Limits, spent: float = 0) -> NativeOutcome
     flags = shared.flags
     if not flags and len(shared.workers) > 1 and races_between_workers([x.memory for x in shared.workers]):
         flags |= Flag.RACE
-    if flags == Flag.UNORDERED and can_run_in_waves(launching, size, limits):
+    if flags == Flag.UNORDERED and fits_in_waves:
         heap.reset()
         return run_in_waves(launching, deadline, size)
     steps = _steps(shared.block_steps, size)

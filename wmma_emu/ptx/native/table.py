@@ -31,11 +31,12 @@ from wmma_emu.ptx.native.control import (
 )
 from wmma_emu.ptx.native.control_words import BlockField, EntryField
 from wmma_emu.ptx.native.definedness_rows import propagate, require_defined
-from wmma_emu.ptx.native.landings import move_instructions, votes_row
+from wmma_emu.ptx.native.landings import copy_row, votes_row
 from wmma_emu.ptx.native.rows import NotNativeError, Row
 from wmma_emu.ptx.native.warp_image import constants_image, warp_image
 from wmma_emu.ptx.native.warp_layout import WarpLayout
-from wmma_emu.ptx.program.program import ParameterCopy, Predicate, PtxInstruction
+from wmma_emu.ptx.program.flow import jumps_of
+from wmma_emu.ptx.program.program import Predicate, PtxInstruction
 from wmma_emu.ptx.steps.lane_operations import CompileContext
 from wmma_emu.ptx.steps.table import NOTHING
 from wmma_emu.ptx.threads import Threads
@@ -69,7 +70,8 @@ class KernelTable:
     ``blocks``, ``entries``, ``records`` and ``targets`` point to each other by their addresses. ``constants`` is the
     memory of a warp with the constants. ``waiting`` is the offset of the
     masks of the lanes that wait at barriers, ``driver`` the address of the driver. ``has_exact_turns`` is as in
-    `WaveWord.HAS_EXACT_TURNS`.
+    `WaveWord.HAS_EXACT_TURNS`. ``needs_waves`` is whether the kernel depends on the order of threads in any case,
+    ``permits_waves`` whether it can run in waves.
     """
 
     compiled: CompiledProgram
@@ -83,6 +85,8 @@ class KernelTable:
     constants: NDArray[np.uint8]
     has_warpgroups: bool
     has_exact_turns: bool
+    needs_waves: bool
+    permits_waves: bool
     _images: "dict[tuple[object, ...], NDArray[np.uint8]]" = field(default_factory=dict)
 
     def image(self, threads: Threads, arch: Arch, heap: GlobalMemory, dynamic_bytes: int) -> NDArray[np.uint8]:
@@ -134,8 +138,23 @@ def table_of(compiled: CompiledProgram, context: CompileContext) -> KernelTable:
     has_warpgroups = any(x.mnemonic in _WARPGROUP for x in compiled.program.instructions)
     return KernelTable(
         compiled, layout, found, table, records, targets, waiting, addresses[RUN_BLOCKS], constants_image(layout),
-        has_warpgroups, all(map(_has_exact_turns, compiled.program.instructions)),
+        has_warpgroups, all(map(_has_exact_turns, compiled.program.instructions)), _needs_waves(compiled),
+        not has_warpgroups and not any(map(_has_narrow_scope, compiled.program.instructions)),
     )  # fmt: skip
+
+
+def _needs_waves(compiled: CompiledProgram) -> bool:
+    """Return whether results depend on the order of threads: the NumPy machine separates lanes that loop for long."""
+    code = compiled.program.instructions
+    has_loops = any(target <= pc for pc, target in jumps_of(code))
+    return has_loops and any(x.mnemonic == "activemask" for x in code)
+
+
+def _has_narrow_scope(instruction: PtxInstruction) -> bool:
+    """Return whether an atomic operation may be a race although it is atomic: the scope excludes other blocks."""
+    words = set(instruction.modifiers)
+    is_shared = any(x.startswith("shared") for x in words)
+    return instruction.mnemonic in ("atom", "red") and not is_shared and not words.isdisjoint(("cta", "cluster"))
 
 
 def _has_exact_turns(instruction: PtxInstruction) -> bool:
@@ -172,15 +191,10 @@ class _TableBuilder:
         """Return the basic block in which threads receive the results of the instruction before an index."""
         instruction = self._code[pc - 1]
         if instruction.mnemonic == "call":
-            entries = [_TableEntry(row, None) for row in self._copies(instruction.copies_out)]
+            entries = [_TableEntry(copy_row(x), None) for x in instruction.copies_out]
         else:
             entries = [_TableEntry(votes_row(instruction, self._layout), None)]
         return _TableBlock(landing_words(pc, self._places, self._layout), entries)
-
-    def _copies(self, copies: Sequence[ParameterCopy]) -> Iterator[Row]:
-        """Yield the rows that copy arguments or results in the local memory of each thread."""
-        for move in move_instructions(copies, self._layout):
-            yield from self._rows(move)
 
     def _block(self, pcs: range) -> _TableBlock:
         if not pcs:
@@ -216,7 +230,7 @@ class _TableBuilder:
         if unproven.written:  # before the instruction, which may change its own guard
             passed = unproven.read if is_value(instruction) else ()
             yield _TableEntry(propagate(self._offsets(passed), self._offsets(unproven.written)), guard)
-        for row in (*self._rows(instruction), *self._copies(instruction.copies_in)):
+        for row in (*self._rows(instruction), *map(copy_row, instruction.copies_in)):
             yield _TableEntry(row, guard)
 
     def _offsets(self, registers: Sequence[int]) -> list[int]:

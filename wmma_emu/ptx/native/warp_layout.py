@@ -148,14 +148,6 @@ class WarpLayout:
                 return self.symbol(operand, bits)
         raise NotNativeError(f"{operand} is not a source operand of type .{type_name}")
 
-    def temporary(self, bits: int) -> Register:
-        """Return a register that the program does not have, ``bits`` wide."""
-        index = len(self.program.registers) + bits
-        self._registers.setdefault(index, self.bytes)
-        if self._registers[index] == self.bytes:
-            self._place(bytes_of(bits))
-        return Register(index, "%temporary", f"b{bits}")
-
     def reserve(self, size: int) -> int:
         """Return the offset of ``size`` more bytes, which are zeros when a block begins."""
         self.zeroed.append((self.bytes, size))

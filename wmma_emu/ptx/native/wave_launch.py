@@ -20,11 +20,11 @@ _MOST_FUEL = 1 << 40
 
 
 def can_run_in_waves(launching: Launching, size: int, limits: Limits) -> bool:
-    """Return whether the blocks of a wave can run together: they fit in memory, and no product needs several warps."""
+    """Return whether the blocks of a wave can run together: the kernel permits it, and they fit in memory."""
     table = launching.table
     warps = -(-prod(launching.block) // 32)
     needed = min(size, prod(launching.grid)) * (warps * table.layout.bytes + launching.dynamic_bytes)
-    return not table.has_warpgroups and launching.heap.bytes_used + needed <= limits.bytes
+    return table.permits_waves and launching.heap.bytes_used + needed <= limits.bytes
 
 
 def run_in_waves(launching: Launching, deadline: Deadline, size: int) -> NativeOutcome:
