@@ -84,7 +84,8 @@ def _with_selector(text):
     )
 
 
-def test_selectors_of_scales_in_registers_are_native_if_they_are_constants(rng):
+def test_selectors_of_scales_in_registers_are_native_if_they_are_constants():
+    rng = np.random.default_rng(1)
     words = [rng.integers(0, 1 << 32, 32 * 4, np.uint64).astype(np.uint32) for _ in range(6)]
     results = []
     for machine in ("numpy", "native"):
