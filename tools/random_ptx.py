@@ -72,9 +72,12 @@ _ATOMIC = (
     "red.shared.inc.u32 [t+20], {r}", "atom.shared.cas.b32 {r}, [t+24], {r}, {r}",
     "atom.shared.min.s32 {r}, [t+28], {r}", "atom.shared.exch.b64 {d}, [t+32], {d}",
     "atom.global.add.f32 {f}, [g], {f}", "red.global.add.f32 [g+4], {f}", "atom.global.exch.b32 {r}, [g+8], {r}",
-    "atom.global.cas.b32 {r}, [g+12], {r}, {r}", "red.global.add.u64 [g+16], {d}", "atom.global.dec.u32 {r}, [g+24], {r}",
-    "atom.global.add.v2.f32 {{%f0, %f1}}, [g+32], {{ {f}, {f} }}", "red.global.add.v4.f32 [g+48], {{ {f}, {f}, {f}, {f} }}",
-    "red.global.add.noftz.v2.f16x2 [g+64], {{ {r}, {r} }}", "atom.global.max.noftz.v2.bf16x2 {{%r0, %r1}}, [g+72], {{ {r}, {r} }}",
+    "atom.global.cas.b32 {r}, [g+12], {r}, {r}", "red.global.add.u64 [g+16], {d}",
+    "atom.global.dec.u32 {r}, [g+24], {r}",
+    "atom.global.add.v2.f32 {{%f0, %f1}}, [g+32], {{ {f}, {f} }}",
+    "red.global.add.v4.f32 [g+48], {{ {f}, {f}, {f}, {f} }}",
+    "red.global.add.noftz.v2.f16x2 [g+64], {{ {r}, {r} }}",
+    "atom.global.max.noftz.v2.bf16x2 {{%r0, %r1}}, [g+72], {{ {r}, {r} }}",
     "red.global.xor.b32 [g+80], {r}", "atom.global.add.noftz.f16x2 {r}, [g+84], {r}", "activemask.b32 {r}",
 )  # fmt: skip
 """Operations whose results depend on the order of threads."""

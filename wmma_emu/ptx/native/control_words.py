@@ -37,7 +37,7 @@ class Sync(IntEnum):
 
 
 class BlockField(IntEnum):
-    """The words of a basic block. `WarpLayout` assigns the offsets; a position is the number of a basic block."""
+    """The words of a basic block. `WarpLayout` assigns the offsets."""
 
     CODE = 0
     """A host pointer to the entries."""
@@ -51,9 +51,9 @@ class BlockField(IntEnum):
     COMPLEMENT = 5
     """The word with which the guard is XORed."""
     TARGET = 6
-    """The position at which the threads for which the guard holds continue."""
+    """The number of the basic block at which the threads for which the guard holds continue."""
     NEXT = 7
-    """The position at which the others continue."""
+    """The number of the basic block at which the others continue."""
     SYNC = 8
     SYNC_GUARD = 9
     """The offset of the guard of the beginning."""
@@ -63,14 +63,14 @@ class BlockField(IntEnum):
     IS_EXIT = 12
     """Whether threads that arrive here exit at once."""
     SLOT = 13
-    """For a call or a return, the offset of the positions to which the lanes return; for a barrier, the offset of its
-    number."""
+    """For a call or a return, the offset of the numbers of the basic blocks to which the lanes return; for a barrier,
+    the offset of its number."""
     THREADS = 14
     """For a barrier, the offset of the number of threads, 0 for all; for an indexed branch, a host pointer to the
-    positions."""
+    numbers of the basic blocks."""
     SOURCE = 15
-    """For a barrier, the offset of the votes; for a call, the position to which it returns; for an indexed branch, the
-    number of positions."""
+    """For a barrier, the offset of the votes; for a call, the number of the basic block to which it returns; for an
+    indexed branch, the number of its basic blocks."""
     VOTES_COMPLEMENT = 16
     WAITS = 17
     """Whether the threads of a barrier wait."""

@@ -9,7 +9,7 @@ from wmma_emu.ptx.native.control_words import BarrierField, BlockField, Kind, Ma
 from wmma_emu.ptx.native.memory.stamps import flag_if, raise_flag
 from wmma_emu.ptx.native.memory.time import pass_barrier
 from wmma_emu.ptx.native.rows import LONG, POINTER, WORD
-from wmma_emu.ptx.native.warp_layout import AT_BARRIER, AT_WARP, EXITED, LIVE, PLACES
+from wmma_emu.ptx.native.warp_layout import AT_BARRIER, AT_WARP, EXITED, LIVE, NEXT_BLOCKS
 from wmma_emu.ptx.native.words import (
     add,
     count_of,
@@ -50,9 +50,9 @@ def leave(body: Body, context: Bits, warp: Bits, block: Bits, lanes: Bits) -> No
 def exit_lanes(body: Body, context: Bits, warp: Bits, lanes: Bits) -> None:
     """Let lanes exit; lanes of the warp that wait for them check again, and barriers may be complete."""
     send(warp, lanes, body.constant(WORD, EXITED))
-    live, places = warp.at(LIVE), words_at(warp, PLACES)
+    live, next_blocks = warp.at(LIVE), words_at(warp, NEXT_BLOCKS)
     live.store(live.load(WORD, 4) & ~lanes, 4)
-    warp.at(PLACES).store((places < AT_BARRIER).chosen(places & AT_WARP - 1, places), 64)
+    warp.at(NEXT_BLOCKS).store((next_blocks < AT_BARRIER).chosen(next_blocks & AT_WARP - 1, next_blocks), 64)
     add(context, MachineWord.LIVE, -count_of(lanes))
     with body.when(word(context, MachineWord.BUSY_BARRIERS).differs(0), likely=False):
         with body.repeat(BARRIERS) as number:
@@ -66,7 +66,7 @@ def _branch_indexed(body: Body, context: Bits, warp: Bits, block: Bits, lanes: B
         index = warp.at(indices + (lane << 2)).load(WORD, 4).cast(64)
         with body.either(index < field(block, BlockField.SOURCE)) as (legal, illegal):
             with legal:
-                warp.at((lane << 2) + PLACES).store(table.at(index << 3).load(WORD, 8), 4)
+                warp.at((lane << 2) + NEXT_BLOCKS).store(table.at(index << 3).load(WORD, 8), 4)
             with illegal:
                 raise_flag(body, context, body.constant(WORD, Flag.UNSUPPORTED))
 
@@ -105,7 +105,7 @@ def arrive(body: Body, context: Bits, warp: Bits, block: Bits, lanes: Bits) -> N
     with body.when(waits):
         waiting = _waiting_at(context, warp, number)
         waiting.store(waiting.load(WORD, 4) | lanes, 4)
-        send(warp, lanes, words_at(warp, PLACES) | AT_BARRIER)
+        send(warp, lanes, words_at(warp, NEXT_BLOCKS) | AT_BARRIER)
     complete(body, context, number)
 
 
@@ -141,7 +141,7 @@ def complete(body: Body, context: Bits, number: Bits) -> None:
         lanes = waiting.load(WORD, 4)
         with body.when(lanes.differs(0)):
             all_waited.store(all_waited.load(LONG, 8) + count_of(lanes), 8)
-            send(warp, lanes, words_at(warp, PLACES) & AT_BARRIER - 1)
+            send(warp, lanes, words_at(warp, NEXT_BLOCKS) & AT_BARRIER - 1)
             waiting.store(body.constant(WORD, 0), 4)
     # A barrier for a number of threads orders accesses only if these are all threads of the block.
     with body.when(expected.equals(0) | all_waited.load(LONG, 8).equals(word(context, MachineWord.THREADS))):

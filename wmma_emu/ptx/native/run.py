@@ -4,6 +4,7 @@
 import os
 import threading
 from math import prod
+
 import numpy as np
 from numpy.typing import NDArray
 

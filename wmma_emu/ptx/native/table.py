@@ -19,6 +19,7 @@ from wmma_emu.ptx.native.assignment import Unproven, is_value, unproven_register
 from wmma_emu.ptx.native.blocks import RUN_BLOCKS, define_driver
 from wmma_emu.ptx.native.control import (
     Words,
+    block_numbers_of,
     end_words,
     exit_words,
     followers,
@@ -26,7 +27,6 @@ from wmma_emu.ptx.native.control import (
     has_landing,
     is_control,
     landing_words,
-    places_of,
     sync_words,
 )
 from wmma_emu.ptx.native.control_words import BlockField, EntryField
@@ -171,7 +171,7 @@ class _TableBuilder:
     def __init__(self, compiled: CompiledProgram, layout: WarpLayout, context: CompileContext) -> None:
         self._compiled, self._layout, self._context = compiled, layout, context
         self._code = compiled.program.instructions
-        self._places = places_of(compiled)
+        self._numbers = block_numbers_of(compiled)
         self._slots = {first: layout.reserve(128) for _, first, _ in compiled.program.functions[1:]}
         self._ranges = {x: range(x, x + block.length) for x, block in compiled.basic_blocks.items()}
         following = {x: followers(pcs[-1], compiled) if pcs else () for x, pcs in self._ranges.items()}
@@ -181,9 +181,9 @@ class _TableBuilder:
         self._masks = {x: first + 4 * i for i, x in enumerate(followed)}
 
     def blocks(self) -> Iterator[_TableBlock]:
-        """Yield the basic blocks in the order of their places."""
-        for start in self._places.of:
-            if start in self._places.landings:
+        """Yield the basic blocks in the order of their numbers."""
+        for start in self._numbers.of:
+            if start in self._numbers.landings:
                 yield self._landing(start)
             yield self._block(self._ranges[start])
 
@@ -194,13 +194,13 @@ class _TableBuilder:
             entries = [_TableEntry(copy_row(x), None) for x in instruction.copies_out]
         else:
             entries = [_TableEntry(votes_row(instruction, self._layout), None)]
-        return _TableBlock(landing_words(pc, self._places, self._layout), entries)
+        return _TableBlock(landing_words(pc, self._numbers, self._layout), entries)
 
     def _block(self, pcs: range) -> _TableBlock:
         if not pcs:
             return _TableBlock(exit_words(self._layout), [])
         entries = [entry for pc in pcs for entry in self._entries(pc)]
-        words = end_words(pcs[-1], self._compiled, self._places, self._layout, self._slots)
+        words = end_words(pcs[-1], self._compiled, self._numbers, self._layout, self._slots)
         words |= sync_words(self._code[pcs[0]], self._layout)
         words[BlockField.LENGTH] = len(pcs)
         words[BlockField.IS_SPINNING] = self._may_spin(pcs)
@@ -208,7 +208,7 @@ class _TableBuilder:
         words[BlockField.ONLY_READS] = int(pcs.start in self._compiled.reading)
         if pcs.start not in self._compiled.exiting:
             words[BlockField.IS_EXIT] = 0
-        return _TableBlock(words, entries, tuple(self._places.of[x] for x in self._code[pcs[-1]].targets))
+        return _TableBlock(words, entries, tuple(self._numbers.of[x] for x in self._code[pcs[-1]].targets))
 
     def _may_spin(self, pcs: range) -> int:
         """Return whether a basic block ends a loop in which threads may wait for others."""

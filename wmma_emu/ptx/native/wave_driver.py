@@ -15,7 +15,7 @@ from wmma_emu.ptx.native.control_words import BlockField, EntryField, Kind, Pick
 from wmma_emu.ptx.native.leave import leave
 from wmma_emu.ptx.native.memory.stamps import flag_if
 from wmma_emu.ptx.native.rows import FUNCTION, LONG, POINTER, WORD
-from wmma_emu.ptx.native.warp_layout import AT_WARP, LIVE, PLACES
+from wmma_emu.ptx.native.warp_layout import AT_WARP, LIVE, NEXT_BLOCKS
 from wmma_emu.ptx.native.warps import synchronise
 from wmma_emu.ptx.native.words import add, block_at, count_of, field, held, host, put, send, word, words_at
 
@@ -96,7 +96,7 @@ def pick(body: Body, wave: Bits) -> Bits:
         with body.when(lowest >= AT_WARP, likely=False):  # nobody is left, or everybody waits
             body.give(body.constant(LONG, 0))
         put(wave, WaveWord.BLOCK, give_turn(body, wave, lowest))
-    place = word(wave, WaveWord.BLOCK).cast(32)
+    chosen = word(wave, WaveWord.BLOCK).cast(32)
     count, together = body.variable(LONG), body.variable(BIT)
     count.store(body.constant(LONG, 0), 8)
     together.store(body.constant(BIT, 1))
@@ -104,8 +104,8 @@ def pick(body: Body, wave: Bits) -> Bits:
         context = _context(wave, number)
         with body.repeat(word(context, Word.WARPS)) as i:
             warp = _warp_of(context, i)
-            at = words_at(warp, PLACES) & ~AT_WARP % (1 << 32)
-            lanes, live = at.equals(place.repeated(32)).as_type(WORD), warp.at(LIVE).load(WORD, 4)
+            at = words_at(warp, NEXT_BLOCKS) & ~AT_WARP % (1 << 32)
+            lanes, live = at.equals(chosen.repeated(32)).as_type(WORD), warp.at(LIVE).load(WORD, 4)
             together.store(together.load(BIT) & lanes.equals(live))
             with body.when(lanes.differs(0)):
                 entry = _picked(wave, count.load(LONG, 8))
@@ -130,7 +130,7 @@ def lowest_block(body: Body, wave: Bits) -> Bits:
         context = _context(wave, number)
         with body.repeat(word(context, Word.WARPS)) as i:
             warp = _warp_of(context, i)
-            here = body.intrinsic("llvm.vector.reduce.umin", words_at(warp, PLACES), returns=WORD)
+            here = body.intrinsic("llvm.vector.reduce.umin", words_at(warp, NEXT_BLOCKS), returns=WORD)
             known = lowest.load(WORD, 4)
             lowest.store((here < known).chosen(here, known), 4)
             live.store(live.load(WORD, 4) | warp.at(LIVE).load(WORD, 4), 4)
@@ -175,14 +175,14 @@ def longest_waiting(body: Body, wave: Bits) -> Bits:
     with body.repeat(word(wave, WaveWord.COUNT)) as number:
         context = _context(wave, number)
         with body.repeat(word(context, Word.WARPS)) as i:
-            places = _warp_of(context, i).at(PLACES)
+            next_blocks = _warp_of(context, i).at(NEXT_BLOCKS)
             with body.repeat(32) as lane:
-                place = places.at(lane << 2).load(WORD, 4).cast(64)
-                with body.when(place < AT_WARP):
-                    time, known = last.at(place << 3).load(LONG, 8), since.load(LONG, 8)
-                    is_better = (time < known) | (time.equals(known) & (place < best.load(LONG, 8)))
+                block = next_blocks.at(lane << 2).load(WORD, 4).cast(64)
+                with body.when(block < AT_WARP):
+                    time, known = last.at(block << 3).load(LONG, 8), since.load(LONG, 8)
+                    is_better = (time < known) | (time.equals(known) & (block < best.load(LONG, 8)))
                     with body.when(is_better):
-                        best.store(place, 8)
+                        best.store(block, 8)
                         since.store(time, 8)
     return best.load(LONG, 8)
 
@@ -193,12 +193,12 @@ def meet(body: Body, wave: Bits, block: Bits, count: Bits) -> Bits:
     whole = body.variable(BIT)
     whole.store(body.constant(BIT, 1))
     with body.when(field(block, BlockField.SYNC).differs(0)):
-        place = word(wave, WaveWord.BLOCK).cast(32)
+        here = word(wave, WaveWord.BLOCK).cast(32)
         with body.repeat(count) as k:
             entry = _picked(wave, k)
             lanes = word(entry, PickedWarp.LANES).cast(32)
             context, warp = host(entry, PickedWarp.CONTEXT), host(entry, PickedWarp.WARP)
-            left = synchronise(body, context, warp, block, place, lanes)
+            left = synchronise(body, context, warp, block, here, lanes)
             put(entry, PickedWarp.LANES, left.cast(64))
             whole.store(whole.load(BIT) & left.equals(lanes))
     return whole.load(BIT)

@@ -20,7 +20,7 @@ from wmma_emu.ptx.native.blocks import DONE
 from wmma_emu.ptx.native.context import Flag, Word
 from wmma_emu.ptx.native.control_words import BarrierField, MachineWord
 from wmma_emu.ptx.native.leave import BARRIERS
-from wmma_emu.ptx.native.memory.memory_of_launch import NativeMemory
+from wmma_emu.ptx.native.memory.memory_of_launch import NativeMemory, WorkerMemory
 from wmma_emu.ptx.native.table import KernelTable
 from wmma_emu.ptx.native.warp_image import filled_words
 from wmma_emu.ptx.native.warp_layout import HEAD_BYTES, STEPS
@@ -112,7 +112,7 @@ class Worker:
         self._barriers = np.zeros((BARRIERS, BarrierField.COUNT_OF_WORDS), np.int64)
         self._fill(launching, table)
         records = None if records_of is None else records_of.memory
-        self.memory = shared.memory.worker(self.context.view(np.uint64), records)
+        self.memory: WorkerMemory = shared.memory.worker(self.context.view(np.uint64), records)
         run: Callable[..., int] = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(table.driver)
         self._run = run
         self.is_done = False

@@ -219,7 +219,9 @@ def _selectors(entry: Instruction, program: KernelProgram, side: OperandScales) 
     byte, thread = (_constant(program, x) for x in side[2:])
     allowed = scale_selectors_of(entry, side.operand)
     if byte is None or thread is None or byte not in allowed[0] or thread not in allowed[1]:
-        raise NotNativeError(f"{entry.mnemonic} with selectors of scales that are not legal constants has no native code")
+        raise NotNativeError(
+            f"{entry.mnemonic} with selectors of scales that are not legal constants has no native code"
+        )
     return byte, thread
 
 

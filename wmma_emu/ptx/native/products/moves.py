@@ -70,8 +70,8 @@ def _moving(
 
 
 def _checked(
-    body: Body, context: Bits, warp: Bits, record: Bits, mask: Bits, *, move: MatrixMove, bits: int, window: int, checks: Checks,
-    kind: str,
+    body: Body, context: Bits, warp: Bits, record: Bits, mask: Bits, *, move: MatrixMove, bits: int, window: int,
+    checks: Checks, kind: str,
 ) -> tuple[Bits, Bits]:  # fmt: skip
     """Check the rows' addresses; return the addresses and the host pointers, or leave the function."""
     whole_warp(body.builder, context.value, mask.value)
@@ -89,7 +89,16 @@ def _checked(
 
 
 def _load(
-    body: Body, context: Bits, warp: Bits, record: Bits, mask: Bits, *, move: MatrixMove, bits: int, window: int, checks: Checks
+    body: Body,
+    context: Bits,
+    warp: Bits,
+    record: Bits,
+    mask: Bits,
+    *,
+    move: MatrixMove,
+    bits: int,
+    window: int,
+    checks: Checks,
 ) -> None:
     _, hosts = _checked(
         body, context, warp, record, mask, move=move, bits=bits, window=window, checks=checks, kind="read"
@@ -139,7 +148,16 @@ def _narrow(builder: ir.IRBuilder, rows: ir.Value, elements: Any, bits: int) -> 
 
 
 def _store(
-    body: Body, context: Bits, warp: Bits, record: Bits, mask: Bits, *, move: MatrixMove, bits: int, window: int, checks: Checks
+    body: Body,
+    context: Bits,
+    warp: Bits,
+    record: Bits,
+    mask: Bits,
+    *,
+    move: MatrixMove,
+    bits: int,
+    window: int,
+    checks: Checks,
 ) -> None:
     each, hosts = _checked(
         body, context, warp, record, mask, move=move, bits=bits, window=window, checks=checks, kind="write"
