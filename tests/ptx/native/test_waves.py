@@ -73,6 +73,12 @@ def test_the_order_of_atomic_operations_is_that_of_the_numpy_machine(name):
     assert native.steps == numpy.steps
 
 
+def test_lanes_of_one_warp_take_turns_too():
+    x, y = np.zeros(8, np.uint32), np.zeros(32, np.uint32)
+    native, numpy = require_native(module(BODIES["turns of loops that run long"] + RETURN)["k"][1, 32], x, y)
+    assert native.steps == numpy.steps
+
+
 def test_an_operation_whose_scope_excludes_other_blocks_may_be_a_race():
     body = "atom.cta.global.exch.b32 %r1, [%d0], %r0; " + RETURN
     x, y = np.zeros(8, np.uint32), np.zeros(64, np.uint32)

@@ -33,9 +33,9 @@ from wmma_emu.ptx.native.control_words import BlockField, EntryField
 from wmma_emu.ptx.native.definedness_rows import propagate, require_defined
 from wmma_emu.ptx.native.landings import copy_row, votes_row
 from wmma_emu.ptx.native.rows import NotNativeError, Row
+from wmma_emu.ptx.native.turns import may_take_turns
 from wmma_emu.ptx.native.warp_image import constants_image, warp_image
 from wmma_emu.ptx.native.warp_layout import WarpLayout
-from wmma_emu.ptx.program.flow import jumps_of
 from wmma_emu.ptx.program.program import Predicate, PtxInstruction
 from wmma_emu.ptx.steps.lane_operations import CompileContext
 from wmma_emu.ptx.steps.table import NOTHING
@@ -144,10 +144,9 @@ def table_of(compiled: CompiledProgram, context: CompileContext) -> KernelTable:
 
 
 def _needs_waves(compiled: CompiledProgram) -> bool:
-    """Return whether results depend on the order of threads: the NumPy machine separates lanes that loop for long."""
-    code = compiled.program.instructions
-    has_loops = any(target <= pc for pc, target in jumps_of(code))
-    return has_loops and any(x.mnemonic == "activemask" for x in code)
+    """Return whether results depend on the order of threads although no memory is accessed."""
+    asks = any(x.mnemonic == "activemask" for x in compiled.program.instructions)
+    return asks and may_take_turns(compiled.program)
 
 
 def _has_narrow_scope(instruction: PtxInstruction) -> bool:

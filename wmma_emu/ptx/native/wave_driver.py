@@ -8,6 +8,7 @@ instruction is executed by all of them, in the order of blocks, warps and lanes,
 
 from llvmlite import ir
 
+from wmma_emu.ptx.machine.scheduler import PATIENCE, PATIENCE_WITH_SPINNING, TURNS
 from wmma_emu.ptx.native.blocks import DONE, UNFINISHED, begin
 from wmma_emu.ptx.native.body import BIT, Bits, Body, internal
 from wmma_emu.ptx.native.context import Flag, Word
@@ -24,10 +25,6 @@ RUN_WAVE = "run wave"
 
 BEGIN_WAVE = "begin wave"
 """The name of the function ``void (ptr wave)`` that prepares the blocks of a wave."""
-
-PATIENCE, TURNS = 1024, 64
-_PATIENCE_WITH_POLLS = 16
-"""The rules of `wmma_emu.ptx.machine.scheduler`."""
 
 _MOST_QUIET = 1 << 16
 """Basic blocks in succession that change only registers, in a loop that waits, after which no thread may ever go on."""
@@ -148,7 +145,7 @@ def give_turn(body: Body, wave: Bits, lowest: Bits) -> Bits:
     chosen = body.variable(LONG)
     chosen.store(lowest.cast(64), 8)
     polls = field(block_at(host(wave, WaveWord.TABLE), lowest), BlockField.POLLS).differs(0)
-    cost = polls.chosen(body.constant(LONG, PATIENCE // _PATIENCE_WITH_POLLS), 1)
+    cost = polls.chosen(body.constant(LONG, PATIENCE // PATIENCE_WITH_SPINNING), 1)
     left = word(wave, WaveWord.PATIENCE) - cost
     is_over = left.less_signed(1)
     put(wave, WaveWord.PATIENCE, is_over.chosen(body.constant(LONG, PATIENCE), left))

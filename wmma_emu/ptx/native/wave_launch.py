@@ -9,11 +9,12 @@ from math import prod
 import numpy as np
 
 from wmma_emu.ptx.machine.limits import Counts, Deadline, Limits
+from wmma_emu.ptx.machine.scheduler import PATIENCE
 from wmma_emu.ptx.native.blocks import DONE
 from wmma_emu.ptx.native.context import Flag, Word
 from wmma_emu.ptx.native.control_words import PickedWarp, WaveWord
 from wmma_emu.ptx.native.table import LIBRARY
-from wmma_emu.ptx.native.wave_driver import BEGIN_WAVE, PATIENCE, RUN_WAVE, define_begin_wave, define_run_wave
+from wmma_emu.ptx.native.wave_driver import BEGIN_WAVE, RUN_WAVE, define_begin_wave, define_run_wave
 from wmma_emu.ptx.native.workers import FIRST_FUEL, SLICE, Launching, NativeOutcome, SharedState, Worker
 
 _MOST_FUEL = 1 << 40

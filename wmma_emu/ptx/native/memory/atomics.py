@@ -86,7 +86,7 @@ def atomic(instruction: PtxInstruction, layout: WarpLayout, context: CompileCont
         name, kind, len(vectors[0]), tuple(x.bits for x in found), tuple(x.bits for x in sources),
         "noftz" in instruction.modifiers, order,
     )  # fmt: skip
-    full = f"memory_atomic_{space}_{address.bits}_{operation}_{checks.granule}"
+    full = f"memory_atomic_{space}_{address.bits}_{operation}_{checks.granule}{checks.turns}"
     write_body = partial(_write, space=space, bits=address.bits, operation=operation, checks=checks)
     record = (slot_of(instruction.line), *address.words, *(x.offset for x in (*sources, *found)))
     return Row(full, lambda module: native(full, module, write_body), record)
@@ -124,9 +124,7 @@ def _write(
     each.store(addresses(body, warp, record, _ADDRESS, bits), 64)
     for name, lanes in in_spaces(body, each, mask, space, tuple(WINDOWS)):
         if name in ("global", "shared"):
-            do_atomics(
-                body, context, warp, record, each, lanes, space=name, operation=operation, granule=checks.granule
-            )
+            do_atomics(body, context, warp, record, each, lanes, space=name, operation=operation, checks=checks)
         else:
             raise_flag(body, context, body.constant(WORD, Flag.BOUNDS))
 
@@ -134,14 +132,15 @@ def _write(
 @internal(ir.VoidType(), POINTER, POINTER, POINTER, POINTER, WORD)
 def do_atomics(
     body: Body, context: Bits, warp: Bits, record: Bits, addresses: Bits, mask: Bits, *, space: str,
-    operation: Operation, granule: int,
+    operation: Operation, checks: Checks,
 ) -> None:  # fmt: skip
     """Execute the operations of the lanes of a mask in one space."""
     hosts = body.variable(POINTER, LANES, alignment=64)
     size, length = operation.size, operation.length
     good = access(
         body, context, warp, addresses, hosts, state_of(context).at(word(record, _SLOT)), mask, space=space,
-        size=size * length, alignment=size * length, kind=f"atomic{operation.order}", granule=granule, atomics=1,
+        size=size * length, alignment=size * length, kind=f"atomic{operation.order}", granule=checks.granule,
+        atomics=1 + checks.turns,
     )  # fmt: skip
     registers = [
         (warp.at(word(record, _OPERANDS + k)), bits) for k, bits in enumerate((*operation.operands, *operation.targets))

@@ -119,7 +119,8 @@ def check(
 ) -> None:  # fmt: skip
     """Check an access of some granules against the records at two pointers; record a read or an atomic operation.
 
-    ``own`` has the stamp of the access for each granule. A write is recorded by storing its stamps.
+    ``own`` has the stamp of the access for each granule. A write is recorded by storing its stamps. ``atomics`` is 0 if
+    there are no atomic operations, and 2 if the order of those of one warp matters too.
     """
     last, others = writes.load(own.type, 4), reads.load(own.type, 4)
     raced = unordered(last, own)
@@ -134,7 +135,7 @@ def check(
         order = before.differs(0)
         if kind != "atomic3":
             order = order & before.differs(KINDS[kind])
-        flag_if(body, (unordered(others, own, only_far=True) & order).any(), context, Flag.UNORDERED)
+        flag_if(body, (unordered(others, own, only_far=atomics < 2) & order).any(), context, Flag.UNORDERED)
     flag_if(body, raced.any(), context, Flag.RACE)
     if kind not in ("write", "copy"):
         reads.store(joined(others, own, KINDS[kind]), 4)

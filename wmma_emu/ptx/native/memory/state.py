@@ -11,6 +11,7 @@ from enum import IntEnum, IntFlag
 from typing import NamedTuple
 
 from wmma_emu.ptx.native.context import Word
+from wmma_emu.ptx.native.turns import may_take_turns
 from wmma_emu.ptx.program.program import KernelProgram, PtxInstruction
 from wmma_emu.ptx.widths import bits_of_type
 
@@ -193,11 +194,13 @@ class Checks(NamedTuple):
     """The properties of a program on which its checks depend.
 
     ``granule`` is the size in bytes of the smallest access to shared or global memory, at most 4: the accesses of
-    whole granules are recorded. ``atomics`` is whether there are atomic operations.
+    whole granules are recorded. ``atomics`` is whether there are atomic operations. ``turns`` is whether the order of
+    those of one warp may be another on the NumPy machine.
     """
 
     granule: int
     atomics: int
+    turns: int
 
 
 _ACCESSES = ("ld", "ldu", "st", "atom", "red")
@@ -230,4 +233,4 @@ def _checks(program: KernelProgram) -> Checks:
     for x in accesses_of(program):
         smallest = min(smallest, bits_of_type(x.modifiers[-1]) // 8)
         atomics |= x.mnemonic in ("atom", "red")
-    return Checks(smallest, int(atomics))
+    return Checks(smallest, int(atomics), int(atomics and may_take_turns(program)))
