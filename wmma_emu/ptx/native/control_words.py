@@ -140,6 +140,8 @@ class MachineWord(IntEnum):
     SMID = Word.FIRST_OF_MACHINE + 22
     WAITING = Word.FIRST_OF_MACHINE + 23
     """The offset in the memory of a warp of the lanes that wait at each barrier: 16 words of 32 bits."""
+    LOG = Word.FIRST_OF_MACHINE + 24
+    """A host pointer to the log of a wave (`wmma_emu.ptx.native.memory.log`), 0 if nothing is logged."""
 
 
 class BarrierField(IntEnum):

@@ -6,8 +6,9 @@ from llvmlite import ir
 from wmma_emu.ptx.native.body import Bits, Body, internal
 from wmma_emu.ptx.native.context import Flag, Word
 from wmma_emu.ptx.native.control_words import BarrierField, BlockField, Kind, MachineWord
+from wmma_emu.ptx.native.memory.log import ALL_THREADS, EntryKind
 from wmma_emu.ptx.native.memory.stamps import flag_if, raise_flag
-from wmma_emu.ptx.native.memory.time import pass_barrier
+from wmma_emu.ptx.native.memory.time import barriers_of, log_event, pass_barrier
 from wmma_emu.ptx.native.rows import LONG, POINTER, WORD
 from wmma_emu.ptx.native.warp_layout import AT_BARRIER, AT_WARP, EXITED, LIVE, NEXT_BLOCKS
 from wmma_emu.ptx.native.words import (
@@ -26,6 +27,9 @@ from wmma_emu.ptx.native.words import (
 )
 
 BARRIERS = 16
+
+MOST_WARPS = 32
+"""The largest number of warps of a block."""
 
 
 @internal(ir.VoidType(), POINTER, POINTER, POINTER, WORD)
@@ -51,6 +55,7 @@ def exit_lanes(body: Body, context: Bits, warp: Bits, lanes: Bits) -> None:
     """Let lanes exit; lanes of the warp that wait for them check again, and barriers may be complete."""
     send(warp, lanes, body.constant(WORD, EXITED))
     live, next_blocks = warp.at(LIVE), words_at(warp, NEXT_BLOCKS)
+    log_event(body, context, warp, EntryKind.EXIT, lanes)
     live.store(live.load(WORD, 4) & ~lanes, 4)
     warp.at(NEXT_BLOCKS).store((next_blocks < AT_BARRIER).chosen(next_blocks & AT_WARP - 1, next_blocks), 64)
     add(context, MachineWord.LIVE, -count_of(lanes))
@@ -100,6 +105,7 @@ def arrive(body: Body, context: Bits, warp: Bits, block: Bits, lanes: Bits) -> N
     others = word(state, BarrierField.EXPECTED).differs(expected)
     flag_if(body, elsewhere | others, context, Flag.COLLECTIVE)
     votes = held(warp, field(block, BlockField.SOURCE), field(block, BlockField.VOTES_COMPLEMENT))
+    log_event(body, context, warp, EntryKind.ARRIVAL, lanes, number)
     add(state, BarrierField.ARRIVED, count_of(lanes))
     add(state, BarrierField.VOTES, count_of(votes & lanes))
     with body.when(waits):
@@ -133,6 +139,8 @@ def complete(body: Body, context: Bits, number: Bits) -> None:
     put(state, BarrierField.RESULT_ARRIVED, arrived)
     put(state, BarrierField.ARRIVED, 0)
     add(context, MachineWord.BUSY_BARRIERS, -1)
+    waited = body.variable(LONG, MOST_WARPS + 1, alignment=64)
+    body.fill(waited, 0, body.constant(LONG, 8 * MOST_WARPS))
     all_waited = body.variable(LONG)
     all_waited.store(body.constant(LONG, 0), 8)
     with body.repeat(word(context, Word.WARPS)) as i:
@@ -141,10 +149,17 @@ def complete(body: Body, context: Bits, number: Bits) -> None:
         lanes = waiting.load(WORD, 4)
         with body.when(lanes.differs(0)):
             all_waited.store(all_waited.load(LONG, 8) + count_of(lanes), 8)
+            waited.at(i << 3).store(lanes.cast(64), 8)
             send(warp, lanes, words_at(warp, NEXT_BLOCKS) & AT_BARRIER - 1)
             waiting.store(body.constant(WORD, 0), 4)
     # A barrier for a number of threads orders accesses only if these are all threads of the block.
     with body.when(expected.equals(0) | all_waited.load(LONG, 8).equals(word(context, MachineWord.THREADS))):
         add(context, Word.EPOCH, 1)
         pass_barrier(body, context)
+    waited.at(8 * MOST_WARPS).store(barriers_of(context), 8)
+    details = number | expected.equals(0).chosen(body.constant(LONG, ALL_THREADS), 0)
+    log_event(
+        body, context, host(context, Word.WARP_MEMORY), EntryKind.COMPLETION, body.constant(WORD, 0), details, waited,
+        MOST_WARPS + 1,
+    )  # fmt: skip
     put(context, MachineWord.HAS_MOVED, 1)

@@ -51,7 +51,8 @@ def run(launching: Launching, limits: Limits, spent: float = 0) -> NativeOutcome
     flags = shared.flags
     if not flags and len(shared.workers) > 1 and races_between_workers([x.memory for x in shared.workers]):
         flags |= Flag.RACE
-    if flags == Flag.UNORDERED and fits_in_waves:
+    in_order = Flag.UNORDERED | (Flag.RACE if table.is_logged and size >= prod(grid) else 0)
+    if flags and flags in in_order and fits_in_waves:
         heap.reset()
         return run_in_waves(launching, deadline, size)
     steps = _steps(shared.block_steps, size)

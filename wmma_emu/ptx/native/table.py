@@ -32,6 +32,7 @@ from wmma_emu.ptx.native.control import (
 from wmma_emu.ptx.native.control_words import BlockField, EntryField
 from wmma_emu.ptx.native.definedness_rows import propagate, require_defined
 from wmma_emu.ptx.native.landings import copy_row, votes_row
+from wmma_emu.ptx.native.memory.state import AtomicChecks, checks_of
 from wmma_emu.ptx.native.rows import NotNativeError, Row
 from wmma_emu.ptx.native.turns import may_take_turns
 from wmma_emu.ptx.native.warp_image import constants_image, warp_image
@@ -71,7 +72,8 @@ class KernelTable:
     memory of a warp with the constants. ``waiting`` is the offset of the
     masks of the lanes that wait at barriers, ``driver`` the address of the driver. ``has_exact_turns`` is as in
     `WaveWord.HAS_EXACT_TURNS`. ``needs_waves`` is whether the kernel depends on the order of threads in any case,
-    ``permits_waves`` whether it can run in waves.
+    ``permits_waves`` whether it can run in waves. ``is_logged`` is whether a wave keeps a log, see
+    `wmma_emu.ptx.native.memory.log`.
     """
 
     compiled: CompiledProgram
@@ -87,6 +89,7 @@ class KernelTable:
     has_exact_turns: bool
     needs_waves: bool
     permits_waves: bool
+    is_logged: bool
     _images: "dict[tuple[object, ...], NDArray[np.uint8]]" = field(default_factory=dict)
 
     def image(self, threads: Threads, arch: Arch, heap: GlobalMemory, dynamic_bytes: int) -> NDArray[np.uint8]:
@@ -140,6 +143,7 @@ def table_of(compiled: CompiledProgram, context: CompileContext) -> KernelTable:
         compiled, layout, found, table, records, targets, waiting, addresses[RUN_BLOCKS], constants_image(layout),
         has_warpgroups, all(map(_has_exact_turns, compiled.program.instructions)), _needs_waves(compiled),
         not has_warpgroups and not any(map(_has_narrow_scope, compiled.program.instructions)),
+        AtomicChecks.LOGGED in checks_of(compiled.program).atomics,
     )  # fmt: skip
 
 

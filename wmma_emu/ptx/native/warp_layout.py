@@ -15,6 +15,7 @@ from wmma_emu.ptx.program.program import (
     KernelProgram,
     Operand,
     Predicate,
+    PtxInstruction,
     Register,
     SpecialRegister,
     Symbol,
@@ -69,6 +70,7 @@ class WarpLayout:
     a block begins: by the value and its width, by the name of the special register and the width, and by the variable
     and the width. ``zeroed`` are the offset and the size of the bytes that are zeros when a block begins; registers,
     which are the bytes from `HEAD_BYTES` to ``end_of_registers``, are not.
+    ``logged`` are the instructions that the log of a wave names, by their positions.
 
     Examples
     --------
@@ -86,6 +88,7 @@ class WarpLayout:
     specials: dict[tuple[str, int], int] = field(default_factory=dict)
     symbols: dict[tuple[Symbol, int], int] = field(default_factory=dict)
     zeroed: list[tuple[int, int]] = field(default_factory=list)
+    logged: list[PtxInstruction] = field(default_factory=list)
     end_of_registers: int = 0
     _registers: dict[int, int] = field(default_factory=dict)
 
@@ -147,6 +150,11 @@ class WarpLayout:
             case Symbol():
                 return self.symbol(operand, bits)
         raise NotNativeError(f"{operand} is not a source operand of type .{type_name}")
+
+    def log_number(self, instruction: PtxInstruction) -> int:
+        """Return the number of an instruction in logs."""
+        self.logged.append(instruction)
+        return len(self.logged) - 1
 
     def reserve(self, size: int) -> int:
         """Return the offset of ``size`` more bytes, which are zeros when a block begins."""

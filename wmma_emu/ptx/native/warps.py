@@ -4,9 +4,10 @@
 from wmma_emu.ptx.native.body import Bits, Body, internal
 from wmma_emu.ptx.native.context import Flag, Word
 from wmma_emu.ptx.native.control_words import BlockField, MachineWord, Sync
+from wmma_emu.ptx.native.memory.log import EntryKind, is_logging
 from wmma_emu.ptx.native.memory.stamps import flag_if
-from wmma_emu.ptx.native.memory.time import meet_lanes
-from wmma_emu.ptx.native.rows import POINTER, WORD
+from wmma_emu.ptx.native.memory.time import log_event, meet_lanes
+from wmma_emu.ptx.native.rows import LONG, POINTER, WORD
 from wmma_emu.ptx.native.warp_layout import AT_WARP, AWAITED, LIVE, NEXT_BLOCKS, WARP_NUMBER
 from wmma_emu.ptx.native.words import (
     LANES_OF_BITS,
@@ -57,8 +58,13 @@ def synchronise(body: Body, context: Bits, warp: Bits, block: Bits, number: Bits
         flag_if(body, passed.differs(0), context, Flag.COLLECTIVE)
         warp.at(AWAITED).store(nobody, 4)
     with body.when(kind.equals(Sync.BARRIER)):
-        with body.when((live & ~first_value(warp, members, taken)).equals(0)):
-            meet_lanes(body, context, warp.at(WARP_NUMBER).load(WORD, 4))
+        with body.either(is_logging(context)) as (logs, counts):
+            with logs:
+                masks = body.variable(LONG, 32, alignment=64)
+                masks.store(words_at(warp, members).cast(64), 64)
+                log_event(body, context, warp, EntryKind.LANES, taken, 0, masks, 32)
+            with counts, body.when((live & ~first_value(warp, members, taken)).equals(0)):
+                meet_lanes(body, context, warp.at(WARP_NUMBER).load(WORD, 4))
     return taken
 
 

@@ -12,12 +12,17 @@ from wmma_emu.ptx.machine.limits import Counts, Deadline, Limits
 from wmma_emu.ptx.machine.scheduler import PATIENCE
 from wmma_emu.ptx.native.blocks import DONE
 from wmma_emu.ptx.native.context import Flag, Word
-from wmma_emu.ptx.native.control_words import PickedWarp, WaveWord
+from wmma_emu.ptx.native.control_words import MachineWord, PickedWarp, WaveWord
+from wmma_emu.ptx.native.memory.log import LogWord
+from wmma_emu.ptx.native.memory.order import are_ordered
 from wmma_emu.ptx.native.table import LIBRARY
 from wmma_emu.ptx.native.wave_driver import BEGIN_WAVE, RUN_WAVE, define_begin_wave, define_run_wave
 from wmma_emu.ptx.native.workers import FIRST_FUEL, SLICE, Launching, NativeOutcome, SharedState, Worker
 
 _MOST_FUEL = 1 << 40
+
+_LOG_WORDS = 1 << 20
+"""The words of the entries of a log, 8 MiB: a wave that logs more runs on the NumPy machine."""
 
 
 def can_run_in_waves(launching: Launching, size: int, limits: Limits) -> bool:
@@ -34,8 +39,8 @@ def run_in_waves(launching: Launching, deadline: Deadline, size: int) -> NativeO
     blocks = prod(launching.grid)
     for first in range(0, blocks, size):
         wave.run(first, min(size, blocks - first))
-        if wave.flags:
-            return NativeOutcome(wave.flags, deadline.seconds)
+        if wave.flags or not wave.is_ordered():
+            return NativeOutcome(wave.flags or Flag.RACE, deadline.seconds)
     return NativeOutcome(wave.flags, deadline.seconds, wave.counts(size))
 
 
@@ -43,7 +48,8 @@ class _Wave:
     """The contexts and the state of the blocks that run together."""
 
     def __init__(self, launching: Launching, deadline: Deadline, size: int) -> None:
-        self._deadline = deadline
+        self._deadline, self._launching = deadline, launching
+        self._is_logged = launching.table.is_logged and size >= prod(launching.grid)
         self._shared = shared = SharedState(launching, deadline)
         first = Worker(shared)
         others = (Worker(shared, first) for _ in range(min(size, prod(launching.grid)) - 1))
@@ -59,6 +65,11 @@ class _Wave:
             WaveWord.HAS_EXACT_TURNS: int(launching.table.has_exact_turns),
         }.items():  # fmt: skip
             self._words[index] = value
+        self._log = np.zeros(LogWord.COUNT_OF_WORDS + _LOG_WORDS if self._is_logged else 0, np.int64)
+        if self._is_logged:
+            self._log[LogWord.SPACE] = _LOG_WORDS
+            for worker in self._workers:
+                worker.context[MachineWord.LOG] = self._log.ctypes.data
         addresses = LIBRARY.addresses({BEGIN_WAVE: define_begin_wave, RUN_WAVE: define_run_wave})
         self._begin: Callable[..., None] = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(addresses[BEGIN_WAVE])
         self._run: Callable[..., int] = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(addresses[RUN_WAVE])
@@ -88,6 +99,16 @@ class _Wave:
             shared.check(int(words[WaveWord.STEPS]))
             seconds = time.perf_counter() - begin
             fuel = min(int(fuel * min(max(SLICE / max(seconds, 1e-6), 0.1), 10)) + 1, _MOST_FUEL)
+
+    def is_ordered(self) -> bool:
+        """Return whether the conflicts in the log are ordered; without a log, there would be flags."""
+        if not self._is_logged:
+            return True
+        threads, table = self._shared.threads, self._launching.table
+        log = self._log[LogWord.COUNT_OF_WORDS :][: int(self._log[LogWord.USED])]
+        shape = len(self._workers), threads.num_warps, 32
+        exists = np.broadcast_to(True if threads.exists is None else threads.exists, shape)
+        return are_ordered(log, table.layout.logged, table.compiled.program.instructions, exists)
 
     def counts(self, size: int) -> Counts:
         """Return the counts of a launch that has ended, after the heap knows what was written."""

@@ -15,9 +15,11 @@ from wmma_emu.ptx.native.body import Bits, Body, internal, native
 from wmma_emu.ptx.native.context import Flag
 from wmma_emu.ptx.native.memory.access import access, slot_of
 from wmma_emu.ptx.native.memory.loads_and_stores import in_spaces
+from wmma_emu.ptx.native.memory.log import SHARED, EntryKind
 from wmma_emu.ptx.native.memory.operands import address_of, addresses, source_of, target_of, word
 from wmma_emu.ptx.native.memory.stamps import raise_flag, state_of
-from wmma_emu.ptx.native.memory.state import Checks, checks_of
+from wmma_emu.ptx.native.memory.state import AtomicChecks, Checks, checks_of
+from wmma_emu.ptx.native.memory.time import log_event
 from wmma_emu.ptx.native.rows import POINTER, WORD, NotNativeError, Row
 from wmma_emu.ptx.native.warp_layout import WarpLayout
 from wmma_emu.ptx.program.flow import reads
@@ -36,7 +38,8 @@ _AT_ONCE = {
 """The operations whose order changes nothing, and LLVM's names: blocks of several workers may do them at a time."""
 
 _SLOT, _ADDRESS, _OPERANDS = 0, 1, 4
-"""The words of a record: the slot of the last range, the address, the registers of the operands and the targets."""
+"""The words of a record: the slot of the last range, the address, the registers of the operands and the targets, and
+the number of the instruction in logs."""
 
 
 class Operation(NamedTuple):
@@ -86,9 +89,10 @@ def atomic(instruction: PtxInstruction, layout: WarpLayout, context: CompileCont
         name, kind, len(vectors[0]), tuple(x.bits for x in found), tuple(x.bits for x in sources),
         "noftz" in instruction.modifiers, order,
     )  # fmt: skip
-    full = f"memory_atomic_{space}_{address.bits}_{operation}_{checks.granule}{checks.turns}"
+    full = f"memory_atomic_{space}_{address.bits}_{operation}_{checks.granule}{checks.atomics:d}"
     write_body = partial(_write, space=space, bits=address.bits, operation=operation, checks=checks)
-    record = (slot_of(instruction.line), *address.words, *(x.offset for x in (*sources, *found)))
+    registers = [x.offset for x in (*sources, *found)]
+    record = (slot_of(instruction.line), *address.words, *registers, layout.log_number(instruction))
     return Row(full, lambda module: native(full, module, write_body), record)
 
 
@@ -140,17 +144,23 @@ def do_atomics(
     good = access(
         body, context, warp, addresses, hosts, state_of(context).at(word(record, _SLOT)), mask, space=space,
         size=size * length, alignment=size * length, kind=f"atomic{operation.order}", granule=checks.granule,
-        atomics=1 + checks.turns,
+        atomics=checks.atomics,
     )  # fmt: skip
     registers = [
         (warp.at(word(record, _OPERANDS + k)), bits) for k, bits in enumerate((*operation.operands, *operation.targets))
     ]
+    logs = bool(checks.atomics & AtomicChecks.LOGGED)
     for element in range(length):
         sources = registers[element : len(operation.operands) : length]
         targets = registers[len(operation.operands) :][element : element + 1]
         with body.lanes(good) as lane:
             host = hosts.at(lane << 3).load(POINTER, 8).at(element * size)
             _do_one(body, operation, space, host, lane, sources, targets)
+        if logs:
+            number = word(record, _OPERANDS + len(registers)) | (SHARED if space == "shared" else 0)
+            log_event(body, context, warp, EntryKind.UPDATE, good, number, addresses, LANES)
+            each = addresses.load(ir.VectorType(ir.IntType(64), LANES), 64)
+            addresses.store(each + size, 64)
 
 
 def _do_one(

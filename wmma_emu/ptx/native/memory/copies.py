@@ -86,7 +86,7 @@ def _issue(instruction: PtxInstruction, layout: WarpLayout, checks: Checks) -> R
     limit, place = _limit(rest[0] if rest else None, layout)
     to, of = address_of(layout, target), address_of(layout, source)
     form = Form(_number(size), to.bits, of.bits, limit)
-    name = f"memory_cp_async_{form}_{checks.granule}{checks.atomics}"
+    name = f"memory_cp_async_{form}_{checks.granule}{checks.atomics:d}"
     write_body = partial(_copy, form=form, checks=checks)
     record = (slot_of(instruction.line), *to.words, *of.words, place)
     return Row(name, lambda module: native(name, module, write_body), record)

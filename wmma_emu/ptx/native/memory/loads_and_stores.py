@@ -8,10 +8,12 @@ from typing import NamedTuple
 from llvmlite import ir
 
 from wmma_emu.layouts.spec import LANES
+from wmma_emu.ptx.causality.ordering import ordering_of
 from wmma_emu.ptx.memory.address_map import BASES, WINDOW_BITS, WINDOWS
 from wmma_emu.ptx.native.body import Bits, Body, internal, native
 from wmma_emu.ptx.native.context import Flag, Word
 from wmma_emu.ptx.native.memory.access import access, record_lane, slot_of
+from wmma_emu.ptx.native.memory.log import SHARED, EntryKind
 from wmma_emu.ptx.native.memory.neighbours import move_neighbours
 from wmma_emu.ptx.native.memory.operands import (
     FULL,
@@ -24,7 +26,8 @@ from wmma_emu.ptx.native.memory.operands import (
     write,
 )
 from wmma_emu.ptx.native.memory.stamps import flag_if, own_stamp, state_of
-from wmma_emu.ptx.native.memory.state import Checks, checks_of
+from wmma_emu.ptx.native.memory.state import AtomicChecks, Checks, checks_of
+from wmma_emu.ptx.native.memory.time import log_event
 from wmma_emu.ptx.native.rows import LONG, POINTER, WORD, NotNativeError, Row
 from wmma_emu.ptx.native.warp_layout import WarpLayout
 from wmma_emu.ptx.program.program import AddressOperand, PtxInstruction, Symbol
@@ -39,15 +42,19 @@ SPACES = {
 """The memory of each state space."""
 
 _SLOT, _ADDRESS, _DATA = 0, 1, 4
-"""The words of a record: the slot of the last range, the address, the elements' registers."""
+"""The words of a record: the slot of the last range, the address, the elements' registers, the number in logs."""
 
 
 class Elements(NamedTuple):
-    """The elements of an access: their bytes, the bits of their registers (0: none), and whether they have signs."""
+    """The elements of an access: their bytes, the bits of their registers (0: none), and whether they have signs.
+
+    ``logged`` is whether the access is strong, and logged.
+    """
 
     size: int
     registers: tuple[int, ...]
     signed: bool
+    logged: bool = False
 
     @property
     def total(self) -> int:
@@ -55,7 +62,8 @@ class Elements(NamedTuple):
         return self.size * len(self.registers)
 
     def __str__(self) -> str:
-        return f"{self.size}{'s' if self.signed else 'u'}{'_'.join(map(str, self.registers))}"
+        kind = f"{'l' if self.logged else ''}{'s' if self.signed else 'u'}"
+        return f"{self.size}{kind}{'_'.join(map(str, self.registers))}"
 
 
 def load(instruction: PtxInstruction, layout: WarpLayout, context: CompileContext) -> Row:
@@ -89,8 +97,11 @@ def _row(
 ) -> Row:  # fmt: skip
     address, checks = address_of(layout, operand), checks_of(layout.program)
     which = "const" if space == "const" else SPACES[space] if space else "generic"
+    is_strong = ordering_of(name, instruction.modifiers).strong
+    if is_strong and checks.atomics & AtomicChecks.LOGGED and which in ("global", "shared", "generic"):
+        elements, words = elements._replace(logged=True), [*words, layout.log_number(instruction)]
     record = (slot_of(instruction.line), *address.words, *words)
-    full = f"memory_{name}_{which}_{address.bits}_{elements}_{alignment}_{checks.granule}{checks.atomics}"
+    full = f"memory_{name}_{which}_{address.bits}_{elements}_{alignment}_{checks.granule}{checks.atomics:d}"
     write_body = partial(
         _write, space=which, bits=address.bits, move=f"{name}_in", elements=elements, alignment=alignment, checks=checks
     )
@@ -177,6 +188,7 @@ def ld_in(
     # Two lanes represent all lanes that load from one address.
     checked = is_one.chosen(two_lowest(mask), mask)
     good = access(body, context, warp, addresses, hosts, slot, checked, **constants)
+    _log(body, context, warp, record, addresses, mask, EntryKind.LOAD, space, elements)
     with body.either(is_one & good.differs(0)) as (then, otherwise):
         with then:
             for k, bits in enumerate(elements.registers):
@@ -215,6 +227,7 @@ def st_in(
         "space": space, "size": total, "alignment": alignment, "kind": "write", "granule": granule, "atomics": atomics,
     }  # fmt: skip
     good = access(body, context, warp, addresses, hosts, slot, mask, **constants)
+    _log(body, context, warp, record, addresses, mask, EntryKind.STORE, space, elements)
     places = [warp.at(word(record, _DATA + k)) for k in range(len(elements.registers))]
     # Within a pass, the value of the lowest lane remains (`wmma_emu.ptx.memory.access.in_passes`).
     last = min(128 // total, LANES) - 1
@@ -239,6 +252,16 @@ def st_in(
                 host.at(k * elements.size).store(value)
 
 
+def _log(
+    body: Body, context: Bits, warp: Bits, record: Bits, addresses: Bits, lanes: Bits, kind: EntryKind, space: str,
+    elements: Elements,
+) -> None:  # fmt: skip
+    """Log an access that is strong."""
+    if elements.logged and space in ("global", "shared"):
+        number = word(record, _DATA + len(elements.registers)) | (SHARED if space == "shared" else 0)
+        log_event(body, context, warp, kind, lanes, number, addresses, LANES)
+
+
 _MOVES: dict[str, Callable[..., Bits]] = {"ld_in": ld_in, "st_in": st_in}
 
 
@@ -248,6 +271,8 @@ def _move_together(
 ) -> None:  # fmt: skip
     """Access the bytes of all lanes at once and return from the function, if they are neighbours."""
     if space not in ("shared", "global") or alignment != elements.total or elements.total < granule:
+        return
+    if elements.logged:
         return
     first = addresses.load(LONG, 8)
     steps = body.constant(ir.VectorType(LONG, LANES), [k * elements.total for k in range(LANES)])

@@ -10,9 +10,11 @@ from collections.abc import Iterator
 from enum import IntEnum, IntFlag
 from typing import NamedTuple
 
+from wmma_emu.ptx.causality.ordering import synchronises_through_memory
 from wmma_emu.ptx.native.context import Word
 from wmma_emu.ptx.native.turns import may_take_turns
-from wmma_emu.ptx.program.program import KernelProgram, PtxInstruction
+from wmma_emu.ptx.program.polling import polls_of
+from wmma_emu.ptx.program.program import Immediate, KernelProgram, PtxInstruction
 from wmma_emu.ptx.widths import bits_of_type
 
 STATE = Word.FIRST_OF_MEMORY
@@ -190,17 +192,27 @@ class Shadow(IntFlag):
     """It belongs to no variable."""
 
 
+class AtomicChecks(IntFlag):
+    """How accesses are checked."""
+
+    EXIST = 1
+    """There are atomic operations."""
+    TURNS = 2
+    """The order of the atomic operations of one warp may be another on the NumPy machine."""
+    LOGGED = 4
+    """Threads may synchronise otherwise than by barriers of whole blocks and warps: a wave logs what is unordered."""
+
+
 class Checks(NamedTuple):
     """The properties of a program on which its checks depend.
 
     ``granule`` is the size in bytes of the smallest access to shared or global memory, at most 4: the accesses of
-    whole granules are recorded. ``atomics`` is whether there are atomic operations. ``turns`` is whether the order of
-    those of one warp may be another on the NumPy machine.
+    whole granules are recorded. ``atomics`` is how atomic operations, and accesses that are not ordered by barriers of
+    the block or of a whole warp, are checked.
     """
 
     granule: int
-    atomics: int
-    turns: int
+    atomics: AtomicChecks
 
 
 _ACCESSES = ("ld", "ldu", "st", "atom", "red")
@@ -229,8 +241,30 @@ def checks_of(program: KernelProgram) -> Checks:
 
 
 def _checks(program: KernelProgram) -> Checks:
-    smallest, atomics = 4, 0
+    smallest, atomics = 4, AtomicChecks(0)
     for x in accesses_of(program):
         smallest = min(smallest, bits_of_type(x.modifiers[-1]) // 8)
-        atomics |= x.mnemonic in ("atom", "red")
-    return Checks(smallest, int(atomics), int(atomics and may_take_turns(program)))
+        if x.mnemonic in ("atom", "red"):
+            atomics |= AtomicChecks.EXIST
+    if atomics and may_take_turns(program):
+        atomics |= AtomicChecks.TURNS
+    if is_logged(program):
+        atomics |= AtomicChecks.LOGGED
+    return Checks(smallest, atomics)
+
+
+def is_logged(program: KernelProgram) -> bool:
+    """Return whether threads may synchronise otherwise than by barriers of whole blocks and warps, without polling."""
+    code = program.instructions
+    synchronises = synchronises_through_memory(code) or any(map(_meets_some, code))
+    return synchronises and not polls_of(program)
+
+
+def _meets_some(instruction: PtxInstruction) -> bool:
+    """Return whether an instruction may be a barrier of a part of a block or of a warp."""
+    if instruction.mnemonic not in ("bar", "barrier") or "cluster" in instruction.modifiers:
+        return False
+    if instruction.modifiers[:1] == ("warp",):
+        mask = instruction.operands[0]
+        return not isinstance(mask, Immediate) or mask.value & 0xFFFF_FFFF != 0xFFFF_FFFF
+    return "arrive" in instruction.modifiers or (len(instruction.operands) > 1 and "red" not in instruction.modifiers)

@@ -64,7 +64,7 @@ def _moving(
     found = address_operand(instruction, operand, ("shared",))
     window = 0 if space_of(instruction, found).startswith("shared") else WINDOWS["shared"]
     place, checks = address_of(layout, found), checks_of(layout.program)
-    name = f"{move.mnemonic} {place.bits} {window:x} {checks.granule} {checks.atomics}"
+    name = f"{move.mnemonic} {place.bits} {window:x} {checks.granule} {checks.atomics:d}"
     body = partial(write, move=move, bits=place.bits, window=window, checks=checks)
     return Row(name, lambda module: native(name, module, body), (*place.words, *registers))
 
