@@ -13,7 +13,7 @@ from wmma_emu.ptx.memory.address_map import BASES, WINDOW_BITS, WINDOWS
 from wmma_emu.ptx.native.body import Bits, Body, internal, native
 from wmma_emu.ptx.native.context import Flag, Word
 from wmma_emu.ptx.native.memory.access import access, record_lane, slot_of
-from wmma_emu.ptx.native.memory.log import SHARED, EntryKind
+from wmma_emu.ptx.native.memory.log import SHARED, EntryKind, is_logging
 from wmma_emu.ptx.native.memory.neighbours import move_neighbours
 from wmma_emu.ptx.native.memory.operands import (
     FULL,
@@ -277,7 +277,10 @@ def _move_together(
     first = addresses.load(LONG, 8)
     steps = body.constant(ir.VectorType(LONG, LANES), [k * elements.total for k in range(LANES)])
     found = addresses.load(steps.type, 64) - steps
-    with body.when(mask.equals(FULL) & found.equals(first.repeated(LANES)).as_type(WORD).equals(FULL)):
+    are_neighbours = mask.equals(FULL) & found.equals(first.repeated(LANES)).as_type(WORD).equals(FULL)
+    if atomics & AtomicChecks.LOGGED:
+        are_neighbours = are_neighbours & ~is_logging(context)
+    with body.when(are_neighbours):
         slot = state_of(context).at(word(record, _SLOT))
         host = move_neighbours(
             body, context, warp, slot, first, space=space, size=elements.total, kind=kind, granule=granule,
