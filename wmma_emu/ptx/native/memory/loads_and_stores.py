@@ -270,9 +270,9 @@ def _move_together(
     elements: Elements, alignment: int, granule: int, atomics: int,
 ) -> None:  # fmt: skip
     """Access the bytes of all lanes at once and return from the function, if they are neighbours."""
-    if space not in ("shared", "global") or alignment != elements.total or elements.total < granule:
+    if elements.logged or space not in ("shared", "global"):
         return
-    if elements.logged:
+    if alignment != elements.total or elements.total < granule:
         return
     first = addresses.load(LONG, 8)
     steps = body.constant(ir.VectorType(LONG, LANES), [k * elements.total for k in range(LANES)])

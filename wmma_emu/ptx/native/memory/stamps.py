@@ -34,8 +34,11 @@ KINDS = {
 }  # fmt: skip
 """The kinds of accesses, with the bits that mark them in a stamp."""
 
-_NEAR = THREAD_MASK & ~WARP_MASK | 1 << Stamp.LANES
-_NEAR_IN_LINE = _NEAR | 7 << Stamp.SHIFT
+ANY_LANE = THREAD_MASK & ~WARP_MASK | 1 << Stamp.LANES
+"""The bits in which stamps of one warp at one time differ."""
+
+
+_NEAR_IN_LINE = ANY_LANE | 7 << Stamp.SHIFT
 _FAR = WARP_MASK | 1 << Stamp.WARPS
 _ELSEWHERE = BLOCK_MASK | 1 << Stamp.BLOCKS
 
@@ -95,7 +98,7 @@ def unordered(old: Bits, own: Bits, *, only_far: bool = False) -> Bits:
     change = old ^ own  # bits of `old` that no own stamp has are bits of the change
     far = (change & _FAR).differs(0)
     if not only_far:
-        near = _NEAR_IN_LINE if _is_wide(old) else _NEAR
+        near = _NEAR_IN_LINE if _is_wide(old) else ANY_LANE
         far = far | ((change & near).differs(0) & (change & MEETINGS_MASK).equals(0))
     found = (change & BARRIERS_MASK).equals(0) & far
     return found if not _is_wide(old) else old.differs(0) & ((change & _ELSEWHERE).differs(0) | found)
@@ -104,7 +107,7 @@ def unordered(old: Bits, own: Bits, *, only_far: bool = False) -> Bits:
 def apart(old: Bits, own: Bits) -> Bits:
     """Return which recorded accesses of other threads no barrier of the block orders before an access now."""
     change = old ^ own
-    found = (change & BARRIERS_MASK).equals(0) & (change & (_FAR | _NEAR)).differs(0)
+    found = (change & BARRIERS_MASK).equals(0) & (change & (_FAR | ANY_LANE)).differs(0)
     return found if not _is_wide(old) else old.differs(0) & ((change & _ELSEWHERE).differs(0) | found)
 
 
@@ -113,7 +116,7 @@ def joined(old: Bits, own: Bits, kind: int, *, logged: bool = False) -> Bits:
     change = old ^ own
     fresh = own | kind
     kept = fresh | (old & KINDS_MASK)
-    near = (change & _NEAR).differs(0)
+    near = (change & ANY_LANE).differs(0)
     if not logged:  # the number of meetings is the number of entries in the log otherwise
         near = near & (change & MEETINGS_MASK).equals(0)
     several = near.chosen(kept | 1 << Stamp.LANES, kept)
