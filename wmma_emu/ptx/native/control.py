@@ -9,6 +9,7 @@ from wmma_emu.ptx.machine.compile import CompiledProgram
 from wmma_emu.ptx.machine.control import CONTROL
 from wmma_emu.ptx.machine.warp_sync import is_bar_warp, required_lanes
 from wmma_emu.ptx.native.control_words import BlockField, Kind, Sync
+from wmma_emu.ptx.native.refusals import reason_for
 from wmma_emu.ptx.native.rows import NotNativeError
 from wmma_emu.ptx.native.warp_layout import WarpLayout
 from wmma_emu.ptx.program.flow import targets_of
@@ -166,7 +167,8 @@ def _call(end: _Ends) -> Words:
     if end.instruction.callee_name == "__assertfail":
         return {BlockField.KIND: Kind.TRAP}
     if callee is None:
-        raise NotNativeError(f"call of {end.instruction.callee_name or 'a function through its address'}")
+        name = end.instruction.callee_name or "a function through its address"
+        raise NotNativeError(reason_for(name, f"a call of {name}"))
     return {
         BlockField.KIND: Kind.CALL, BlockField.TARGET: end.numbers.of[callee], BlockField.SLOT: end.slots[callee],
         BlockField.SOURCE: end.numbers.after(end.pc),

@@ -33,6 +33,7 @@ from wmma_emu.ptx.native.control_words import BlockField, EntryField
 from wmma_emu.ptx.native.definedness_rows import propagate, require_defined
 from wmma_emu.ptx.native.landings import copy_row, votes_row
 from wmma_emu.ptx.native.memory.state import AtomicChecks, checks_of
+from wmma_emu.ptx.native.refusals import reason_for
 from wmma_emu.ptx.native.rows import NotNativeError, Row
 from wmma_emu.ptx.native.turns import may_take_turns
 from wmma_emu.ptx.native.warp_image import constants_image, warp_image
@@ -248,7 +249,7 @@ class _TableBuilder:
                 return [row]
         if is_control(instruction) or is_bar_warp(instruction) or instruction.mnemonic in NOTHING:
             return []
-        raise NotNativeError(instruction.opcode)
+        raise NotNativeError(reason_for(instruction.mnemonic, instruction.opcode))
 
 
 ROWS = (operations.row_of, products.row_of, memory.row_of)

@@ -39,6 +39,8 @@ def run_in_waves(launching: Launching, deadline: Deadline, size: int) -> NativeO
     blocks = prod(launching.grid)
     for first in range(0, blocks, size):
         wave.run(first, min(size, blocks - first))
+        if wave.steps > deadline.limits.steps:
+            return NativeOutcome(Flag.LIMIT, deadline.seconds)
         if wave.flags or not wave.is_ordered():
             return NativeOutcome(wave.flags or Flag.RACE, deadline.seconds)
     return NativeOutcome(wave.flags, deadline.seconds, wave.counts(size))
@@ -75,6 +77,11 @@ class _Wave:
         self._run: Callable[..., int] = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(addresses[RUN_WAVE])
 
     @property
+    def steps(self) -> int:
+        """The steps of all waves so far."""
+        return int(self._words[WaveWord.STEPS])
+
+    @property
     def flags(self) -> Flag:
         """The flags that count: the order of the threads is that of the NumPy machine."""
         limit = Flag.LIMIT if self._shared.is_over_limit else Flag(0)
@@ -96,7 +103,7 @@ class _Wave:
             begin = time.perf_counter()
             if self._run(words.ctypes.data) == DONE or self.flags:
                 break
-            shared.check(int(words[WaveWord.STEPS]))
+            shared.check(self.steps)
             seconds = time.perf_counter() - begin
             fuel = min(int(fuel * min(max(SLICE / max(seconds, 1e-6), 0.1), 10)) + 1, _MOST_FUEL)
 
@@ -114,5 +121,4 @@ class _Wave:
         """Return the counts of a launch that has ended, after the heap knows what was written."""
         self._shared.memory.note_written([self._workers[0].memory])
         executed = sum(int(x.context[Word.EXECUTED]) for x in self._workers)
-        steps = int(self._words[WaveWord.STEPS])
-        return Counts(executed, steps, self._deadline.seconds, size, completed=True, machine="native")
+        return Counts(executed, self.steps, self._deadline.seconds, size, completed=True, machine="native")

@@ -20,6 +20,7 @@ from wmma_emu.ptx.native.memory.operands import address_of, addresses, source_of
 from wmma_emu.ptx.native.memory.stamps import raise_flag, state_of
 from wmma_emu.ptx.native.memory.state import AtomicChecks, Checks, checks_of
 from wmma_emu.ptx.native.memory.time import log_event
+from wmma_emu.ptx.native.refusals import reason_for
 from wmma_emu.ptx.native.rows import POINTER, WORD, NotNativeError, Row
 from wmma_emu.ptx.native.warp_layout import WarpLayout
 from wmma_emu.ptx.program.flow import reads
@@ -70,7 +71,7 @@ class Operation(NamedTuple):
 def atomic(instruction: PtxInstruction, layout: WarpLayout, context: CompileContext) -> Row:
     """Return the row of ``atom`` or ``red``."""
     if instruction.modifiers[:1] == ("async",):
-        raise NotNativeError("red.async has no native code")
+        raise NotNativeError(reason_for("red.async"))
     name, kind = name_and_type(instruction)
     operands = list(instruction.operands)
     if "L2::cache_hint" in instruction.modifiers:

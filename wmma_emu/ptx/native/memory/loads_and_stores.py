@@ -28,6 +28,7 @@ from wmma_emu.ptx.native.memory.operands import (
 from wmma_emu.ptx.native.memory.stamps import flag_if, own_stamp, state_of
 from wmma_emu.ptx.native.memory.state import AtomicChecks, Checks, checks_of
 from wmma_emu.ptx.native.memory.time import log_event
+from wmma_emu.ptx.native.refusals import reason_for
 from wmma_emu.ptx.native.rows import LONG, POINTER, WORD, NotNativeError, Row
 from wmma_emu.ptx.native.warp_layout import WarpLayout
 from wmma_emu.ptx.program.program import AddressOperand, PtxInstruction, Symbol
@@ -83,7 +84,7 @@ def load(instruction: PtxInstruction, layout: WarpLayout, context: CompileContex
 def store(instruction: PtxInstruction, layout: WarpLayout, context: CompileContext) -> Row:
     """Return the row of ``st``."""
     if instruction.modifiers[:1] == ("async",):
-        raise NotNativeError("st.async has no native code")
+        raise NotNativeError(reason_for("st.async"))
     found = parse_access(instruction, 0, 1)
     sources = [source_of(layout, x, found.type) for x in found.elements]
     elements = Elements(found.size, tuple(x.bits for x in sources), False)

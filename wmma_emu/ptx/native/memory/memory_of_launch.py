@@ -113,6 +113,7 @@ class WorkerMemory:
         self._shared_shadow = memory.shadow.copy()
         self._local = zeroed(threads * program.local_bytes + 64)
         self._local_shadow = zeroed(threads * program.local_bytes + 64)
+        self._has_records = records_of is None
         if records_of is None:
             self.writes, self.reads = (zeroed(memory.granules, np.uint64) for _ in range(2))
             self.line_writes, self.line_reads = (zeroed(memory.granules // LINE, np.uint64) for _ in range(2))
@@ -152,7 +153,7 @@ class WorkerMemory:
     def bytes_of_records(self) -> int:
         """The bytes that the records of global memory take at most so far, as pages of the host."""
         pages = min(int(self._state[StateField.EXPANDED]) * 2 * _PAGE, self.writes.nbytes + self.reads.nbytes)
-        return pages + self.line_writes.nbytes + self.line_reads.nbytes
+        return pages + self._has_records * (self.line_writes.nbytes + self.line_reads.nbytes)
 
 
 def _at(array: NDArray[Any]) -> int:
