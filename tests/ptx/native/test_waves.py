@@ -65,7 +65,7 @@ BEFORE = """.func (.param .b32 z) thrice(.param .b32 x) {
 
 
 @pytest.mark.parametrize("name", BODIES)
-def test_the_order_of_atomic_operations_is_that_of_the_numpy_machine(name):
+def test_atomic_operations_have_the_order_of_the_numpy_machine(name):
     threads, blocks = (96, 3)
     x, y = np.zeros(8, np.uint32), np.zeros(threads * blocks, np.uint32)
     launch = module(BODIES[name] + RETURN, before=BEFORE)["k"][blocks, threads]

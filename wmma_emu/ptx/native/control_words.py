@@ -179,7 +179,7 @@ class WaveWord(IntEnum):
     STEPS = 7
     """The number of instructions that were stepped, each for all threads that executed it together."""
     HAS_EXACT_TURNS = 8
-    """Whether the picks of the wave are those of the NumPy machine, also where each basic block gets its turn."""
+    """Whether the wave picks the same basic blocks as the NumPy machine, also where each one gets its turn."""
     PICKS = 9
     PATIENCE = 10
     TURNS = 11

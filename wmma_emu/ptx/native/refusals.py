@@ -14,18 +14,14 @@ class Refusal(NamedTuple):
 REFUSALS = (
     Refusal(("vprintf",), "the text of all threads has one order, and launches that raise a flag must not print twice"),
     Refusal(("malloc", "free"), "findings name the blocks of the device heap, which outlive the launch"),
-    Refusal(
-        ("mbarrier",), "findings need the course of every mbarrier: its phases, its arrivals and its waits"
-    ),
+    Refusal(("mbarrier",), "findings need the course of every mbarrier: its phases, its arrivals and its waits"),
     Refusal(("st.async", "red.async", "cp.async.bulk", "cp.reduce.async.bulk"), "they complete at mbarriers"),
-    Refusal(("tensormap", "setmaxnreg"), "they serve copies that complete at mbarriers"),
-    Refusal(
-        ("tex", "tld4", "txq", "suld", "sust", "sured", "suq", "istypep"), "the objects are on the host"
-    ),
+    Refusal(("tensormap", "setmaxnreg"), "they belong to copies that complete at mbarriers"),
+    Refusal(("tex", "tld4", "txq", "suld", "sust", "sured", "suq", "istypep"), "the objects are on the host"),
     Refusal(("alloca", "stacksave", "stackrestore"), "a stack in local memory belongs to the NumPy machine"),
     Refusal(("discard",), "memory becomes uninitialised"),
 )
-"""What has no native code. A page of the documentation has the same list, and a test compares them."""
+"""The reasons, one for each group of names. A page of the documentation has the same list, and a test compares them."""
 
 _WHY = {name: x.why for x in REFUSALS for name in x.names}
 

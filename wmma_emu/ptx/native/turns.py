@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Whether threads that diverge may run in turns on the NumPy machine, so that the order within a warp is another."""
+"""Whether threads that diverge may run in turns on the NumPy machine, so that the order within a warp differs."""
 
 from wmma_emu.ptx.machine.compile import may_spin
 from wmma_emu.ptx.machine.scheduler import PATIENCE, PATIENCE_WITH_SPINNING
@@ -11,7 +11,7 @@ from wmma_emu.ptx.program.program import KernelProgram
 def may_take_turns(program: KernelProgram) -> bool:
     """Return whether the NumPy machine may pick basic blocks so often that each gets its turn.
 
-    Without loops and calls, every basic block is picked once, and once more after each instruction at which threads
+    Without loops and calls, every basic block is picked once, and again after each instruction at which threads
     wait.
 
     Examples

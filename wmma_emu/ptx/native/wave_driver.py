@@ -27,7 +27,7 @@ BEGIN_WAVE = "begin wave"
 """The name of the function ``void (ptr wave)`` that prepares the blocks of a wave."""
 
 _MOST_QUIET = 1 << 16
-"""Basic blocks in succession that change only registers, in a loop that waits, after which no thread may ever go on."""
+"""Basic blocks in succession that change only registers, in a loop that waits, after which no thread may ever continue."""
 
 _EVERYONE = 0xFFFF_FFFF
 
@@ -67,7 +67,7 @@ def _context(wave: Bits, number: Bits) -> Bits:
 
 
 def _flags(body: Body, wave: Bits) -> Bits:
-    """Return the flags of all blocks that count: the order of threads is that of the NumPy machine."""
+    """Return the flags of all blocks that count: the order of threads equals the NumPy machine's."""
     found = body.variable(LONG)
     found.store(body.constant(LONG, 0), 8)
     with body.repeat(word(wave, WaveWord.COUNT)) as number:
@@ -90,7 +90,7 @@ def pick(body: Body, wave: Bits) -> Bits:
     is_counted = word(wave, WaveWord.IS_TOGETHER).equals(0)
     with body.when(is_counted):
         lowest = lowest_block(body, wave)
-        with body.when(lowest >= AT_WARP, likely=False):  # nobody is left, or everybody waits
+        with body.when(lowest >= AT_WARP, likely=False):  # no thread is left, or all threads wait
             body.give(body.constant(LONG, 0))
         put(wave, WaveWord.BLOCK, give_turn(body, wave, lowest))
     chosen = word(wave, WaveWord.BLOCK).cast(32)
@@ -186,7 +186,7 @@ def longest_waiting(body: Body, wave: Bits) -> Bits:
 
 @internal(BIT, POINTER, POINTER, LONG)
 def meet(body: Body, wave: Bits, block: Bits, count: Bits) -> Bits:
-    """Let lanes of warps wait for each other at the beginning of a basic block; return whether all go on."""
+    """Let lanes of warps wait for each other at the beginning of a basic block; return whether all continue."""
     whole = body.variable(BIT)
     whole.store(body.constant(BIT, 1))
     with body.when(field(block, BlockField.SYNC).differs(0)):

@@ -83,7 +83,7 @@ class _Wave:
 
     @property
     def flags(self) -> Flag:
-        """The flags that count: the order of the threads is that of the NumPy machine."""
+        """The flags that count: the order of the threads equals the NumPy machine's."""
         limit = Flag.LIMIT if self._shared.is_over_limit else Flag(0)
         return (self._shared.flags | limit) & ~Flag.UNORDERED
 

@@ -85,7 +85,7 @@ class _Wave:
         self._conflicts: list[tuple[int, int]] = []
 
     def execute(self, entry: _Entry) -> bool:
-        """Do what an entry says; return False if an access before it is a race, or if that cannot be decided."""
+        """Execute an entry; return False if an access before it is a race, or if that cannot be decided."""
         if entry.kind == EntryKind.CONFLICT:
             return self._note_conflict(entry)
         if not self.are_ordered():
@@ -134,7 +134,7 @@ class _Wave:
             self._order.fence(self._participants(entry), ordering)
 
     def _access(self, entry: _Entry, do: Callable[..., None], size: int) -> None:
-        """Do an access of the lanes of a warp, in the order of their writes."""
+        """Execute an access of the lanes of a warp, in the order of their writes."""
         is_shared = entry.details & SHARED
         instruction = self._logged[entry.details & SHARED - 1]
         lanes = np.flatnonzero(entry.lanes >> _LANE & 1)

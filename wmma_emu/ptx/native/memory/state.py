@@ -193,12 +193,12 @@ class Shadow(IntFlag):
 
 
 class AtomicChecks(IntFlag):
-    """How accesses are checked."""
+    """The checks of accesses that depend on atomic operations."""
 
     EXIST = 1
     """There are atomic operations."""
     TURNS = 2
-    """The order of the atomic operations of one warp may be another on the NumPy machine."""
+    """The order of the atomic operations of one warp may differ on the NumPy machine."""
     LOGGED = 4
     """Threads may synchronise otherwise than by barriers of whole blocks and warps: a wave logs what is unordered."""
 
@@ -207,8 +207,8 @@ class Checks(NamedTuple):
     """The properties of a program on which its checks depend.
 
     ``granule`` is the size in bytes of the smallest access to shared or global memory, at most 4: the accesses of
-    whole granules are recorded. ``atomics`` is how atomic operations, and accesses that are not ordered by barriers of
-    the block or of a whole warp, are checked.
+    whole granules are recorded. ``atomics`` has the checks of atomic operations, and of accesses that no barrier of the
+    block or of a whole warp orders.
     """
 
     granule: int
