@@ -27,7 +27,7 @@ BEGIN_WAVE = "begin wave"
 """The name of the function ``void (ptr wave)`` that prepares the blocks of a wave."""
 
 _MOST_QUIET = 1 << 16
-"""Basic blocks in succession that change only registers, in a loop that waits, after which no thread may ever continue."""
+"""Basic blocks in succession that change only registers, in a loop that waits, after which a deadlock is assumed."""
 
 _EVERYONE = 0xFFFF_FFFF
 

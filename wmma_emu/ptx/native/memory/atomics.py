@@ -46,7 +46,7 @@ the number of the instruction in logs."""
 class Operation(NamedTuple):
     """An operation: its name and type, its elements, and the bits of the targets' and the operands' registers.
 
-    The bits of a target are 0 if the old value is not used; ``operands`` has the bits for all elements, operand by operand.
+    The bits of a target are 0 if the old value is not used; ``operands`` has the bits for all elements of each operand.
     ``keeps`` is whether sums keep subnormal numbers, and ``order`` is as in `Stamp.ATOMIC`.
     """
 
