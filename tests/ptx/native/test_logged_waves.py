@@ -31,7 +31,7 @@ PART = """
   E: """
 
 RIGHT = {
-    "the last block reads what others wrote before a fence": LAST_BLOCK,
+    "the last block reads data that others wrote before a fence": LAST_BLOCK,
     "a releasing operation of one thread after a barrier": LAST_BLOCK.replace("membar.gl; bar", "bar").replace(
         "atom.global.add", "atom.acq_rel.gpu.global.add"
     ),
