@@ -115,7 +115,7 @@ class _Wave:
         log = self._log[LogWord.COUNT_OF_WORDS :][: int(self._log[LogWord.USED])]
         shape = len(self._workers), threads.num_warps, 32
         exists = np.broadcast_to(True if threads.exists is None else threads.exists, shape)
-        return are_ordered(log, table.layout.logged, table.compiled.program.instructions, exists)
+        return are_ordered(log, table.layout.logged, table.compiled.program, exists)
 
     def counts(self, size: int) -> Counts:
         """Return the counts of a launch that has ended, after the heap knows what was written."""

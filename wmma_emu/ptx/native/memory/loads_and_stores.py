@@ -42,6 +42,8 @@ SPACES = {
 }  # fmt: skip
 """The memory of each state space."""
 
+_KINDS = {"ld": "read", "st": "write"}
+
 _SLOT, _ADDRESS, _DATA = 0, 1, 4
 """The words of a record: the slot of the last range, the address, the elements' registers, the number in logs."""
 
@@ -49,13 +51,14 @@ _SLOT, _ADDRESS, _DATA = 0, 1, 4
 class Elements(NamedTuple):
     """The elements of an access: their bytes, the bits of their registers (0: none), and whether they have signs.
 
-    ``logged`` is whether the access is strong, and logged.
+    ``logged`` is whether the access is strong, and logged; ``kind`` is as in `access`.
     """
 
     size: int
     registers: tuple[int, ...]
     signed: bool
     logged: bool = False
+    kind: str = ""
 
     @property
     def total(self) -> int:
@@ -63,7 +66,7 @@ class Elements(NamedTuple):
         return self.size * len(self.registers)
 
     def __str__(self) -> str:
-        kind = f"{'l' if self.logged else ''}{'s' if self.signed else 'u'}"
+        kind = f"{self.kind if self.logged else ''}{'s' if self.signed else 'u'}"
         return f"{self.size}{kind}{'_'.join(map(str, self.registers))}"
 
 
@@ -98,9 +101,12 @@ def _row(
 ) -> Row:  # fmt: skip
     address, checks = address_of(layout, operand), checks_of(layout.program)
     which = "const" if space == "const" else SPACES[space] if space else "generic"
-    is_strong = ordering_of(name, instruction.modifiers).strong
-    if is_strong and checks.atomics & AtomicChecks.LOGGED and which in ("global", "shared", "generic"):
-        elements, words = elements._replace(logged=True), [*words, layout.log_number(instruction)]
+    elements = elements._replace(kind=_KINDS[name])
+    ordering = ordering_of(name, instruction.modifiers)
+    if ordering.strong and checks.atomics & AtomicChecks.LOGGED and which in ("global", "shared", "generic"):
+        conflicts = "volatile" in instruction.modifiers or not (ordering.wide or which == "shared")
+        kind = elements.kind if conflicts else "atomic3"
+        elements, words = elements._replace(logged=True, kind=kind), [*words, layout.log_number(instruction)]
     record = (slot_of(instruction.line), *address.words, *words)
     full = f"memory_{name}_{which}_{address.bits}_{elements}_{alignment}_{checks.granule}{checks.atomics:d}"
     write_body = partial(
@@ -183,7 +189,7 @@ def ld_in(
     if space in ("local", "param"):
         is_one = is_one & 0
     constants = {
-        "space": space, "size": elements.total, "alignment": alignment, "kind": "read", "granule": granule,
+        "space": space, "size": elements.total, "alignment": alignment, "kind": elements.kind, "granule": granule,
         "atomics": atomics,
     }  # fmt: skip
     # Two lanes represent all lanes that load from one address.
@@ -225,7 +231,8 @@ def st_in(
     slot, own = state.at(word(record, _SLOT)), own_stamp(body, state, warp)
     total = elements.total
     constants = {
-        "space": space, "size": total, "alignment": alignment, "kind": "write", "granule": granule, "atomics": atomics,
+        "space": space, "size": total, "alignment": alignment, "kind": elements.kind, "granule": granule,
+        "atomics": atomics,
     }  # fmt: skip
     good = access(body, context, warp, addresses, hosts, slot, mask, **constants)
     _log(body, context, warp, record, addresses, mask, EntryKind.STORE, space, elements)
@@ -240,7 +247,7 @@ def st_in(
                 place.at(lane * (bits // 8)).load(ir.IntType(bits), bits // 8).cast(8 * elements.size)
                 for place, bits in zip(places, elements.registers, strict=True)
             ]
-            if space in ("shared", "global"):
+            if space in ("shared", "global") and elements.kind == "write":
                 again = record_lane(
                     body, context, slot, addresses.at(lane << 3).load(LONG, 8), own + lane,
                     space=space, size=total, granule=granule,

@@ -18,7 +18,8 @@ from wmma_emu.ptx.causality.ordering import fence_of, ordering_of
 from wmma_emu.ptx.memory.access import in_passes
 from wmma_emu.ptx.native.memory.log import ALL_THREADS, SHARED, EntryKind, EntryWord
 from wmma_emu.ptx.native.memory.state import BARRIERS_MASK, BLOCK_MASK, MEETINGS_MASK, Stamp
-from wmma_emu.ptx.program.program import PtxInstruction
+from wmma_emu.ptx.program.polling import polls_of
+from wmma_emu.ptx.program.program import KernelProgram, PtxInstruction
 from wmma_emu.ptx.steps.atomics import name_and_type
 from wmma_emu.ptx.steps.loads import parse_access
 from wmma_emu.ptx.widths import bits_of_type
@@ -49,15 +50,20 @@ class _Entry(NamedTuple):
 
 
 def are_ordered(
-    log: NDArray[np.int64], logged: Sequence[PtxInstruction], code: Sequence[PtxInstruction], exists: _Mask
+    log: NDArray[np.int64], logged: Sequence[PtxInstruction], program: KernelProgram, exists: _Mask
 ) -> bool:  # fmt: skip
     """Return whether all conflicts in a log are known to be ordered.
 
-    ``logged`` are the instructions that entries name, ``code`` is the program, and ``exists`` marks the threads of the
-    wave, which is the whole grid, (blocks, warps, 32).
+    ``logged`` are the instructions of the program that entries name, and ``exists`` marks the threads of the wave,
+    which is the whole grid, (blocks, warps, 32).
     """
-    wave = _Wave(logged, code, exists)
+    wave = _Wave(logged, program, exists)
     return all(wave.execute(entry) for entry in _entries(log)) and wave.are_ordered()
+
+
+def _place_of(instruction: PtxInstruction) -> tuple[int, int, str]:
+    """Return what identifies an instruction in the source."""
+    return instruction.line, instruction.column, instruction.opcode
 
 
 def _entries(log: NDArray[np.int64]) -> Iterator[_Entry]:
@@ -74,15 +80,18 @@ def _entries(log: NDArray[np.int64]) -> Iterator[_Entry]:
 class _Wave:
     """The causality order of a wave, while its log is read."""
 
-    def __init__(self, logged: Sequence[PtxInstruction], code: Sequence[PtxInstruction], exists: _Mask) -> None:
+    def __init__(self, logged: Sequence[PtxInstruction], program: KernelProgram, exists: _Mask) -> None:
         self._logged, self._live = logged, exists.copy()
         blocks, warps, _ = exists.shape
-        self._order = order_of_launch(blocks, warps, code)
+        self._order = order_of_launch(blocks, warps, program.instructions)
         self._order.begin(np.arange(blocks))
         self._keys = np.zeros((blocks, warps), np.int64)
         self._times: dict[tuple[int, int, int], int] = {}
         self._events, self._barriers = np.zeros((blocks, warps), np.int64), np.zeros(blocks, np.int64)
         self._conflicts: list[tuple[int, int]] = []
+        waits = polls_of(program).waits
+        others = {_place_of(x) for x in program.instructions if id(x) not in waits}
+        self._polls = {_place_of(x) for x in program.instructions} - others
 
     def execute(self, entry: _Entry) -> bool:
         """Execute an entry; return False if an access before it is a race, or if that cannot be decided."""
@@ -144,6 +153,8 @@ class _Wave:
         at = np.full_like(lanes, entry.block), np.full_like(lanes, entry.warp), lanes
         positions = entry.payload[lanes] + (entry.block << 24 if is_shared else 0)
         ordering = ordering_of(instruction.mnemonic, instruction.modifiers)
+        if instruction.mnemonic == "atom" and "relaxed" not in instruction.modifiers:
+            ordering = ordering._replace(acquires=ordering.acquires or _place_of(instruction) in self._polls)
         do("shared" if is_shared else "global", at, positions, size, ordering)
 
     def load(self, entry: _Entry) -> None:

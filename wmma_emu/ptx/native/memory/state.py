@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from enum import IntEnum, IntFlag
 from typing import NamedTuple
 
-from wmma_emu.ptx.causality.ordering import synchronises_through_memory
+from wmma_emu.ptx.causality.ordering import ordering_of, synchronises_through_memory
 from wmma_emu.ptx.native.context import Word
 from wmma_emu.ptx.native.turns import may_take_turns
 from wmma_emu.ptx.program.polling import polls_of
@@ -196,7 +196,7 @@ class AtomicChecks(IntFlag):
     """The checks of accesses that depend on atomic operations."""
 
     EXIST = 1
-    """There are atomic operations."""
+    """There are atomic operations, or other strong accesses."""
     TURNS = 2
     """The order of the atomic operations of one warp may differ on the NumPy machine."""
     LOGGED = 4
@@ -244,7 +244,7 @@ def _checks(program: KernelProgram) -> Checks:
     smallest, atomics = 4, AtomicChecks(0)
     for x in accesses_of(program):
         smallest = min(smallest, bits_of_type(x.modifiers[-1]) // 8)
-        if x.mnemonic in ("atom", "red"):
+        if ordering_of(x.mnemonic, x.modifiers).strong:
             atomics |= AtomicChecks.EXIST
     if atomics and may_take_turns(program):
         atomics |= AtomicChecks.TURNS
@@ -254,10 +254,10 @@ def _checks(program: KernelProgram) -> Checks:
 
 
 def is_logged(program: KernelProgram) -> bool:
-    """Return whether threads may synchronise otherwise than by barriers of whole blocks and warps, without polling."""
+    """Return whether threads may synchronise otherwise than by barriers of whole blocks and warps, without locks."""
     code = program.instructions
     synchronises = synchronises_through_memory(code) or any(map(_meets_some, code))
-    return synchronises and not polls_of(program)
+    return synchronises and not polls_of(program).lock_attempts
 
 
 def _meets_some(instruction: PtxInstruction) -> bool:
