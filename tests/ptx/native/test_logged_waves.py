@@ -29,12 +29,19 @@ PART = """
   setp.ge.u32 %p1, %r31, 32; @%p1 bra C; st.shared.u32 [%r2], %r0; bar.arrive 1, 64; bra E;
   C: bar.sync 1, 64; ld.shared.u32 %r1, [%r2+-128];
   E: """
+WAIT = """
+  setp.eq.u32 %p0, %r29, 0; setp.eq.u32 %p1, %r31, 0; mul.wide.u32 %d6, %r31, 4; add.u64 %d6, %d6, %d0; mov.u32 %r1, 5;
+  @!%p0 bra W; st.global.u32 [%d6+64], %r0; bar.sync 0; @!%p1 bra E; st.release.gpu.global.u32 [%d0], 1; bra E;
+  W: @!%p1 bra V; L: ld.acquire.gpu.global.u32 %r3, [%d0]; setp.eq.u32 %p2, %r3, 0; @%p2 bra L;
+  V: bar.sync 0; ld.global.u32 %r1, [%d6+64];
+  E: """
 
 RIGHT = {
     "the last block reads data that others wrote before a fence": LAST_BLOCK,
     "a releasing operation of one thread after a barrier": LAST_BLOCK.replace("membar.gl; bar", "bar").replace(
         "atom.global.add", "atom.acq_rel.gpu.global.add"
     ),
+    "blocks that wait for a flag": WAIT,
     "halves of warps": HALVES,
     "a barrier of two warps, at which one does not wait": PART,
 }
@@ -42,6 +49,8 @@ WRONG = {
     "without the fence": LAST_BLOCK.replace("membar.gl; bar", "bar"),
     "without the barrier after the fence": LAST_BLOCK.replace("membar.gl; bar.sync 0;", "membar.gl;"),
     "a fence of the block only": LAST_BLOCK.replace("membar.gl; bar", "membar.cta; bar"),
+    "a flag that is not released": WAIT.replace("st.release", "st.relaxed"),
+    "a weak flag": WAIT.replace("st.release.gpu", "st"),
     "the other half": HALVES.replace("xor.b32 %r2, %r2, 4", "xor.b32 %r2, %r2, 64"),
     "before the barrier": PART.replace("C: bar.sync 1, 64; ", "C: ").replace("E: ", "bar.sync 1, 64; E: "),
 }
