@@ -50,6 +50,7 @@ WRONG = {
     "without the barrier after the fence": LAST_BLOCK.replace("membar.gl; bar.sync 0;", "membar.gl;"),
     "a fence of the block only": LAST_BLOCK.replace("membar.gl; bar", "membar.cta; bar"),
     "a flag that is not released": WAIT.replace("st.release", "st.relaxed"),
+    "a write after the fence": WAIT.replace("st.release.gpu", "membar.gl; st.global.u32 [%d6+64], 7; st.relaxed.gpu"),
     "a weak flag": WAIT.replace("st.release.gpu", "st"),
     "the other half": HALVES.replace("xor.b32 %r2, %r2, 4", "xor.b32 %r2, %r2, 64"),
     "before the barrier": PART.replace("C: bar.sync 1, 64; ", "C: ").replace("E: ", "bar.sync 1, 64; E: "),

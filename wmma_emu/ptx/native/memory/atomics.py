@@ -142,6 +142,9 @@ def do_atomics(
     """Execute the operations of the lanes of a mask in one space."""
     hosts = body.variable(POINTER, LANES, alignment=64)
     size, length = operation.size, operation.length
+    logs = bool(checks.atomics & AtomicChecks.LOGGED)
+    if logs:
+        log_event(body, context, warp, EntryKind.BEFORE_WRITE, mask)
     good = access(
         body, context, warp, addresses, hosts, state_of(context).at(word(record, _SLOT)), mask, space=space,
         size=size * length, alignment=size * length, kind=f"atomic{operation.order}", granule=checks.granule,
@@ -150,7 +153,6 @@ def do_atomics(
     registers = [
         (warp.at(word(record, _OPERANDS + k)), bits) for k, bits in enumerate((*operation.operands, *operation.targets))
     ]
-    logs = bool(checks.atomics & AtomicChecks.LOGGED)
     for element in range(length):
         sources = registers[element : len(operation.operands) : length]
         targets = registers[len(operation.operands) :][element : element + 1]
@@ -160,8 +162,6 @@ def do_atomics(
         if logs:
             number = word(record, _OPERANDS + len(registers)) | (SHARED if space == "shared" else 0)
             log_event(body, context, warp, EntryKind.UPDATE, good, number, addresses, LANES)
-            each = addresses.load(ir.VectorType(ir.IntType(64), LANES), 64)
-            addresses.store(each + size, 64)
 
 
 def _do_one(

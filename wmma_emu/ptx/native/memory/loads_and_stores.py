@@ -228,6 +228,8 @@ def st_in(
     _move_together(body, context, warp, record, addresses, mask, "write", space, elements, alignment, granule, atomics)
     hosts = body.variable(POINTER, LANES, alignment=64)
     state = state_of(context)
+    if elements.logged:
+        log_event(body, context, warp, EntryKind.BEFORE_WRITE, mask)
     slot, own = state.at(word(record, _SLOT)), own_stamp(body, state, warp)
     total = elements.total
     constants = {

@@ -56,6 +56,8 @@ class EntryKind(IntEnum):
     """Its completion: its number and, at bit 8, whether it is for all threads; the lanes of each of 32
     warps that waited, and the barriers that the block has passed then, at their place in a stamp."""
     EXIT = 8
+    BEFORE_WRITE = 9
+    """The beginning of a strong write, which is the only access with its stamp."""
 
 
 SHARED = 1 << 24

@@ -170,9 +170,12 @@ class _Wave:
         _, kind = name_and_type(self._logged[entry.details & SHARED - 1])
         self._write(entry, self._order.updated, bits_of_type(kind) // 8)
 
-    def _write(self, entry: _Entry, do: Callable[..., None], size: int) -> None:
+    def before_write(self, entry: _Entry) -> None:
+        self._close(entry.block, entry.warp, entry.key)
         if self._order.uses_memory_order:
             self._order.before_write(self._participants(entry))
+
+    def _write(self, entry: _Entry, do: Callable[..., None], size: int) -> None:
         self._close(entry.block, entry.warp, entry.key)
         if self._order.uses_memory_order:
             self._access(entry, do, size)
@@ -210,4 +213,5 @@ _EXECUTE: dict[EntryKind, Callable[[_Wave, _Entry], None]] = {
     EntryKind.FENCE: _Wave.fence, EntryKind.LOAD: _Wave.load, EntryKind.STORE: _Wave.store,
     EntryKind.UPDATE: _Wave.update, EntryKind.LANES: _Wave.meet_lanes, EntryKind.ARRIVAL: _Wave.arrive,
     EntryKind.COMPLETION: _Wave.complete, EntryKind.EXIT: _Wave.exit,
+    EntryKind.BEFORE_WRITE: _Wave.before_write,
 }  # fmt: skip

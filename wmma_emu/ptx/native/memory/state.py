@@ -215,6 +215,9 @@ class Checks(NamedTuple):
     atomics: AtomicChecks
 
 
+_VECTORS = {"v2", "v4", "v8"}
+"""The modifiers of atomic operations on vectors."""
+
 _ACCESSES = ("ld", "ldu", "st", "atom", "red")
 _OWN = ("local", "param", "param::entry", "param::func", "const")
 
@@ -254,10 +257,14 @@ def _checks(program: KernelProgram) -> Checks:
 
 
 def is_logged(program: KernelProgram) -> bool:
-    """Return whether threads may synchronise otherwise than by barriers of whole blocks and warps, without locks."""
+    """Return whether threads may synchronise otherwise than by barriers of whole blocks and warps, without locks.
+
+    Each element of a vector of atomic operations has its own time, but one stamp: such kernels are not logged.
+    """
     code = program.instructions
     synchronises = synchronises_through_memory(code) or any(map(_meets_some, code))
-    return synchronises and not polls_of(program).lock_attempts
+    has_vectors = any(x.mnemonic in ("atom", "red") and not _VECTORS.isdisjoint(x.modifiers) for x in code)
+    return synchronises and not has_vectors and not polls_of(program).lock_attempts
 
 
 def _meets_some(instruction: PtxInstruction) -> bool:
