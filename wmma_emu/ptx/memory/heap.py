@@ -20,7 +20,7 @@ from wmma_emu.ptx.memory.footprint import DEFAULT_LIMIT, require_within
 from wmma_emu.ptx.memory.placement import HostAddresses, Placement
 from wmma_emu.ptx.memory.uninitialised import UninitialisedBits
 from wmma_emu.ptx.memory.variables import ModuleMemory
-from wmma_emu.ptx.pages import ALIGNMENT
+from wmma_emu.ptx.pages import ALIGNMENT, KEPT, copy_bytes
 from wmma_emu.ptx.program.program import ModuleProgram, Symbol
 from wmma_emu.ptx.textures.objects import MappedObject, TextureObject
 from wmma_emu.ptx.threads import Array
@@ -96,6 +96,8 @@ class GlobalMemory:
         self._reservations: list[_Reservation] = []
         self._expected: list[tuple[int, int]] = []
         self._built: NDArray[np.uint8] | None = None
+        self._copied: dict[int, NDArray[np.uint8]] = {}
+        self._copied_variables: NDArray[np.uint8] | None = None
         self._end = round_up(self.variables.end, 1 << 16)
         self._device_heap_bytes = device_heap_bytes
         self.device_heap: DeviceHeap | None = None
@@ -103,7 +105,7 @@ class GlobalMemory:
         if self.device_heap is not None:
             self._end = round_up(self._end + self.device_heap.span, 1 << 16)
         self.bytes_used = self.variables.end  # of the host, without red zones, which are never accessed
-        self.ranges: list[Range] = []
+        self._ranges: list[Range] | None = None
         self.origins = Origins()
         self.workspace = 0
         self.objects: dict[int, MappedObject[Any]] = {}
@@ -152,7 +154,7 @@ class GlobalMemory:
 
     def map(self, array: object, name: str, pointee: str = "") -> int:
         """Map an array's bytes and return their address; ``pointee`` is as in `Mapped`."""
-        if self._built is not None:
+        if self._ranges is not None:
             raise WmmaEmuError(f"{name} is mapped after the launch began; map all arrays first")
         data = require_mappable(array, name)
         position = self._position(data, name) if data.nbytes else self._reserve(0)
@@ -202,21 +204,66 @@ class GlobalMemory:
         return HEAP + self.variables.position(symbol)
 
     @property
+    def size(self) -> int:
+        """The number of bytes of the heap, with its red zones."""
+        return round_up(self._end) + ALIGNMENT
+
+    @property
+    def ranges(self) -> list[Range]:
+        """The ranges that may be accessed; no array can be mapped after the first use."""
+        if self._ranges is None:
+            self._ranges = self._legal()
+            self._starts = [r.lo for r in self._ranges]
+            for m in self.mapped:
+                for lo, bits in uninitialised_bits_of(m.array):
+                    self.uninitialised.kept[m.lo + lo : m.lo + lo + len(bits)] = bits
+        return self._ranges
+
+    @property
     def buffer(self) -> NDArray[np.uint8]:
-        """All bytes of the heap; the first use copies the arrays in, and no array can be mapped from then on."""
+        """All bytes of the heap; the first use copies the arrays in."""
         if self._built is None:
+            ranges = self.ranges
             # The system allocates zeroed pages on first use: red zones cost nothing.
-            self._built = np.zeros(round_up(self._end) + ALIGNMENT, np.uint8)
-            self.ranges = self._legal()
-            self._starts = [r.lo for r in self.ranges]
+            self._built = np.zeros(self.size, np.uint8)
             self.variables.copy_in(self._built)
             if self.device_heap is not None:
                 self.device_heap.copy_in(self._built)
             for m in self.mapped:
                 self._built[m.lo : m.hi] = bytes_of(m.array)
-                for lo, bits in uninitialised_bits_of(m.array):
-                    self.uninitialised.kept[m.lo + lo : m.lo + lo + len(bits)] = bits
+            for i, copied in self._copied.items():
+                self._built[ranges[i].lo : ranges[i].hi] = copied
         return self._built
+
+    def copied(self, index: int) -> NDArray[np.uint8]:
+        """Return a copy of the bytes of a range, which is all that a machine needs that does not use `buffer`.
+
+        If the range is in `written`, `copy_back` copies the bytes back.
+        """
+        found = self._copied.get(index)
+        if found is None:
+            r = self.ranges[index]
+            if index < len(self.variables.ranges()):
+                if self._copied_variables is None:
+                    self._copied_variables = np.zeros(self.variables.end, np.uint8)
+                    self.variables.copy_in(self._copied_variables)
+                found = self._copied_variables[r.lo : r.hi]
+            else:
+                found = KEPT.take(r.hi - r.lo)
+                for m in self.mapped:
+                    a, b = max(r.lo, m.lo), min(r.hi, m.hi)
+                    if a < b:
+                        copy_bytes(found[a - r.lo : b - r.lo], bytes_of(m.array)[a - m.lo : b - m.lo])
+            self._copied[index] = found
+        return found
+
+    def in_place(self, index: int) -> NDArray[np.uint8]:
+        """Return the bytes of a range that a launch only reads: the array's own if one array has all, else a copy."""
+        r = self.ranges[index]
+        for m in self.mapped:
+            if m.lo <= r.lo and r.hi <= m.hi and r.hi > r.lo:
+                return bytes_of(m.array)[r.lo - m.lo : r.hi - m.lo]
+        return self.copied(index)
 
     @property
     def has_uninitialised(self) -> bool:
@@ -228,7 +275,7 @@ class GlobalMemory:
         """The uninitialised bits: those of arrays that `empty` made, and those that kernels store."""
         if self._uninitialised is None:
             self._uninitialised = UninitialisedBits(
-                "global", round_up(self._end) + ALIGNMENT, self.origins, is_written=True
+                "global", self.size, self.origins, is_written=True
             )
         return self._uninitialised
 
@@ -312,27 +359,36 @@ class GlobalMemory:
 
     def reset(self) -> None:
         """Discard everything that was written since the launch began."""
-        self._built = None
+        self._built = self._copied_variables = self._ranges = None
+        self._copied.clear()
         self._views.clear()
         self.written.clear()
         self._begin_device_heap()
 
     def copy_back(self) -> None:
         """Copy written bytes back to the user's arrays, and to the module's variables."""
-        if self._built is None:
+        if self._ranges is None:
             return
-        self.variables.copy_back(self._built)
+        variables = self._copied_variables if self._built is None else self._built
+        if variables is not None:
+            self.variables.copy_back(variables)
         if self.device_heap is not None:
-            self.variables.device_heap = self.device_heap.copy_back(self._built)
+            self.variables.device_heap = self.device_heap.copy_back(self.buffer)
         self.keep_uninitialised()
         for m in self.mapped:
             if not m.writeable or m.hi == m.lo:
                 continue
             for i in range(self.range_at(m.lo), self.range_at(m.hi - 1) + 1):
                 if i in self.written:
-                    a, b = max(self.ranges[i].lo, m.lo), min(self.ranges[i].hi, m.hi)
-                    bytes_of(m.array)[a - m.lo : b - m.lo] = self._built[a:b]
+                    r = self._ranges[i]
+                    a, b = max(r.lo, m.lo), min(r.hi, m.hi)
+                    found = self._copied[i][a - r.lo : b - r.lo] if self._built is None else self._built[a:b]
+                    copy_bytes(bytes_of(m.array)[a - m.lo : b - m.lo], found)
         self.written.clear()
+        for i, copied in self._copied.items():
+            if self._copied_variables is None or i >= len(self.variables.ranges()):
+                KEPT.give(copied)
+        self._copied.clear()
 
     def keep_uninitialised(self) -> None:
         """Update which bits of arrays from `empty` are uninitialised.

@@ -1,22 +1,19 @@
 # SPDX-License-Identifier: MIT
 """A launch on the native machine: workers that run blocks on threads, until no block is left or a flag is raised."""
 
-import os
 import threading
-from math import prod
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.layouts.spec import LANES
+from wmma_emu.arithmetic.blocks import available_cores
 from wmma_emu.ptx.machine.limits import Counts, Deadline, Limits
 from wmma_emu.ptx.machine.run import blocks_at_once
 from wmma_emu.ptx.native import workers
 from wmma_emu.ptx.native.context import Flag, Word
 from wmma_emu.ptx.native.memory.memory_of_launch import races_between_workers
-from wmma_emu.ptx.native.rows import NotNativeError
-from wmma_emu.ptx.native.workers import Launching, SharedState, Worker
+from wmma_emu.ptx.native.workers import IDLE, Launching, SharedState, shape_of
 from wmma_emu.scalar.environment import in_ieee_arithmetic
 
 
@@ -40,16 +37,15 @@ def run(launching: Launching, limits: Limits, spent: float = 0) -> NativeOutcome
         If the launch has something that has no native code.
     """
     deadline = Deadline(limits, spent=spent)
-    table, heap, grid, block = launching.table, launching.heap, launching.grid, launching.block
-    if table.has_warpgroups and -(-prod(block) // LANES) % 4:
-        raise NotNativeError("the last warps of a block do not form a warpgroup")
-    size = blocks_at_once(table.compiled, heap, grid, block, launching.dynamic_bytes, limits)
-    shared = SharedState(launching, deadline)
-    first = Worker(shared)
+    heap, grid, block = launching.heap, launching.grid, launching.block
+    shape = shape_of(launching.table, block, launching.dynamic_bytes)
+    size = blocks_at_once(shape.bytes_of_block, heap, grid, block, limits)
+    shared = SharedState(launching, shape, deadline)
+    first = shared.begin_worker()
     if not first.advance(workers.FIRST_FUEL):
-        left = prod(grid) - int(shared.next_block[0])
-        for _ in range(min(_cores() - 1, left)):
-            Worker(shared)
+        left = shared.blocks - int(shared.next_block[0])
+        for _ in range(min(available_cores() - 1, left)):
+            shared.begin_worker()
         _drive(shared)
     flags = shared.flags
     if not flags and len(shared.workers) > 1 and races_between_workers([x.memory for x in shared.workers]):
@@ -58,15 +54,12 @@ def run(launching: Launching, limits: Limits, spent: float = 0) -> NativeOutcome
     if shared.is_over_limit or steps > limits.steps:
         flags |= Flag.LIMIT
     if flags:
-        return NativeOutcome(flags, deadline.seconds)
+        return NativeOutcome(Flag(flags), deadline.seconds)
     shared.memory.note_written([x.memory for x in shared.workers])
     executed = sum(int(x.context[Word.EXECUTED]) for x in shared.workers)
+    IDLE.give(shared.workers)
     counts = Counts(executed, steps, deadline.seconds, size, completed=True, machine="native")
-    return NativeOutcome(flags, deadline.seconds, counts)
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return NativeOutcome(Flag(0), deadline.seconds, counts)
 
 
 def _steps(of_blocks: NDArray[np.int64], size: int) -> int:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.instructions import Arch
+from wmma_emu.instructions.launches import Dim3
 from wmma_emu.llvm.library import NativeLibrary
 from wmma_emu.ptx.machine.compile import CompiledProgram
 from wmma_emu.ptx.machine.warp_sync import is_bar_warp, required_lanes
@@ -67,7 +68,8 @@ class KernelTable:
 
     ``blocks``, ``entries``, ``records`` and ``targets`` point to each other by their addresses. ``constants`` is the
     memory of a warp with the constants. ``waiting`` is the offset of the
-    masks of the lanes that wait at barriers, ``driver`` the address of the driver.
+    masks of the lanes that wait at barriers, ``driver`` the address of the driver. ``shapes`` keeps the shapes of
+    launches (`wmma_emu.ptx.native.workers.LaunchShape`).
     """
 
     compiled: CompiledProgram
@@ -80,14 +82,18 @@ class KernelTable:
     driver: int
     constants: NDArray[np.uint8]
     has_warpgroups: bool
+    shapes: dict[tuple[Dim3, int], object] = field(default_factory=dict)
     _images: "dict[tuple[object, ...], NDArray[np.uint8]]" = field(default_factory=dict)
 
-    def image(self, threads: Threads, arch: Arch, heap: GlobalMemory, dynamic_bytes: int) -> NDArray[np.uint8]:
+    def image(
+        self, grid: Dim3, block: Dim3, arch: Arch, heap: GlobalMemory, dynamic_bytes: int
+    ) -> NDArray[np.uint8]:  # fmt: skip
         """Return the memory of the warps before a block begins, (warps, bytes); that of the last launch is kept."""
         addresses = tuple(heap.address_of(x) for x, _ in self.layout.symbols if x.space in ("global", "const"))
-        key = threads.grid, threads.block, dynamic_bytes, heap.workspace, addresses
+        key = grid, block, dynamic_bytes, heap.workspace, addresses
         found = self._images.get(key)
         if found is None:
+            threads = Threads(grid, block, np.arange(1))
             found = warp_image(self.layout, self.constants, threads, arch, heap, dynamic_bytes)
             self._images.clear()
             self._images[key] = found
