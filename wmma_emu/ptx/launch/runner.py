@@ -60,10 +60,14 @@ class Runner:
         heap = GlobalMemory(
             module.program, variables, limit=options.max_bytes, host=host, device_heap_bytes=options.heap_bytes
         )
-        heap.expect([*(x for value in values for x in value.arrays), *(x.memory for x in options.reached)])
+        arrays = (x for value in values if type(value.value) is not bytes for x in value.arrays)
+        heap.expect([*arrays, *(x.memory for x in options.reached)])
         places: dict[str, int] = {}
-        pointees = {x.label: kind.pointee for x, kind in zip(values, kernel.types.types, strict=False)}
-        shown = {value.label: value.shown or value.label for value in values}
+        pointees = {
+            x.label: kind.pointee for x, kind in zip(values, kernel.types.types, strict=False)
+            if type(x.value) is not bytes
+        }  # fmt: skip
+        shown = {x.label: x.shown or x.label for x in values if type(x.value) is not bytes}
 
         def place(array: Any, label: str) -> int:
             if isinstance(array, Texture | Surface):

@@ -14,7 +14,7 @@ from wmma_emu.errors import ArgumentValueError, WmmaEmuError
 from wmma_emu.ptx.definedness.empty_arrays import uninitialised_bits_of
 from wmma_emu.ptx.definedness.origins import Origins
 from wmma_emu.ptx.memory.address_map import HEAP, Range, red_zone, round_up
-from wmma_emu.ptx.memory.buffers import bytes_of, extent_of, require_mappable, spans_of
+from wmma_emu.ptx.memory.buffers import bytes_of, extent_of, require_mappable, united
 from wmma_emu.ptx.memory.device_heap import DeviceHeap
 from wmma_emu.ptx.memory.footprint import DEFAULT_LIMIT, require_within
 from wmma_emu.ptx.memory.placement import HostAddresses, Placement
@@ -30,7 +30,7 @@ class Mapped(NamedTuple):
     """An array of the user, with its position in the heap and its address.
 
     ``pointee`` is the type that the array's pointer points to: "class", "plain" for scalars and CUDA's vectors, "" if
-    it is not known.
+    it is not known. ``host`` is the address of its first byte on the host.
     """
 
     name: str
@@ -40,6 +40,7 @@ class Mapped(NamedTuple):
     writeable: bool
     address: int
     pointee: str = ""
+    host: int = 0
 
 
 def alignment_of(array: NDArray[Any]) -> int:
@@ -50,7 +51,9 @@ def alignment_of(array: NDArray[Any]) -> int:
     >>> alignment_of(np.zeros(1000)), alignment_of(np.zeros(1000, np.int16)[129:])
     (0, 2)
     """
-    return (byte_bounds(array)[0] - extent_of(array)[0]) % ALIGNMENT if array.nbytes else 0
+    if not array.nbytes or array.base is None:
+        return 0
+    return (byte_bounds(array)[0] - extent_of(array)[0]) % ALIGNMENT
 
 
 class _Reservation(NamedTuple):
@@ -95,6 +98,7 @@ class GlobalMemory:
         self.written: set[int] = set()
         self._reservations: list[_Reservation] = []
         self._expected: list[tuple[int, int]] = []
+        self._bounds: dict[int, tuple[NDArray[Any], tuple[int, int]]] = {}
         self._built: NDArray[np.uint8] | None = None
         self._copied: dict[int, NDArray[np.uint8]] = {}
         self._copied_variables: NDArray[np.uint8] | None = None
@@ -145,7 +149,7 @@ class GlobalMemory:
         (10, 30, True)
         """
         if self._host is None:
-            self._expected += spans_of(arrays)
+            self._expected += united((self._bounds_of(x) for x in arrays if x.nbytes), 1)
             return
         for lo, hi in self._host.spans(arrays):
             require_within(self.limit, self.bytes_used + hi - lo, "the launch, with its arrays,")
@@ -157,25 +161,33 @@ class GlobalMemory:
         if self._ranges is not None:
             raise WmmaEmuError(f"{name} is mapped after the launch began; map all arrays first")
         data = require_mappable(array, name)
-        position = self._position(data, name) if data.nbytes else self._reserve(0)
+        lo, hi = self._bounds_of(data)
+        position = self._position(data, name, lo, hi) if data.nbytes else self._reserve(0)
         address = self.placement.address_at(position)
         if self._host is not None and not data.nbytes:
             address, _ = self._host.bounds(data)
         writeable = bool(data.flags.writeable)
-        self.mapped.append(Mapped(name, data, position, position + data.nbytes, writeable, address, pointee))
+        self.mapped.append(Mapped(name, data, position, position + data.nbytes, writeable, address, pointee, lo))
         return address
+
+    def _bounds_of(self, array: NDArray[Any]) -> tuple[int, int]:
+        """Return the host address of an array's first byte and the end, which are looked up once in a launch."""
+        known = self._bounds.get(id(array))
+        if known is None:
+            known = self._bounds[id(array)] = array, byte_bounds(array)
+        return known[1]
 
     def map_object(self, value: TextureObject, name: str) -> int:
         """Map the array of a texture or a surface, and return the handle of the object."""
         self.objects[value.handle] = MappedObject(value, self.map(value.array, name))
         return value.handle
 
-    def _position(self, data: NDArray[Any], name: str) -> int:
+    def _position(self, data: NDArray[Any], name: str, lo: int, hi: int) -> int:
+        """Return the position of an array whose bytes on the host are from ``lo`` to before ``hi``."""
         if self._host is not None:
             placed = self.placement.position_of(self._host.bounds(data)[0])
             if placed >= 0:
                 return placed
-        lo, hi = byte_bounds(data)
         for known in self._reservations:
             if known.host_lo <= lo and hi <= known.host_hi:
                 return known.position + lo - known.host_lo
@@ -257,13 +269,13 @@ class GlobalMemory:
             self._copied[index] = found
         return found
 
-    def in_place(self, index: int) -> NDArray[np.uint8]:
-        """Return the bytes of a range that a launch only reads: the array's own if one array has all, else a copy."""
+    def in_place(self, index: int) -> int:
+        """Return the host address of a range that a launch only reads: in the array that has all of it, or a copy."""
         r = self.ranges[index]
         for m in self.mapped:
             if m.lo <= r.lo and r.hi <= m.hi and r.hi > r.lo:
-                return bytes_of(m.array)[r.lo - m.lo : r.hi - m.lo]
-        return self.copied(index)
+                return m.host + r.lo - m.lo
+        return int(self.copied(index).ctypes.data)
 
     @property
     def has_uninitialised(self) -> bool:

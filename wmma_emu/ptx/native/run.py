@@ -17,6 +17,9 @@ from wmma_emu.ptx.native.workers import IDLE, Launching, SharedState, shape_of
 from wmma_emu.scalar.environment import in_ieee_arithmetic
 
 
+_NO_FLAGS = Flag(0)
+
+
 class NativeOutcome(NamedTuple):
     """The result of a launch: its counts if there is no flag."""
 
@@ -59,7 +62,7 @@ def run(launching: Launching, limits: Limits, spent: float = 0) -> NativeOutcome
     executed = sum(int(x.context[Word.EXECUTED]) for x in shared.workers)
     IDLE.give(shared.workers)
     counts = Counts(executed, steps, deadline.seconds, size, completed=True, machine="native")
-    return NativeOutcome(Flag(0), deadline.seconds, counts)
+    return NativeOutcome(_NO_FLAGS, counts.seconds, counts)
 
 
 def _steps(of_blocks: NDArray[np.int64], size: int) -> int:

@@ -103,8 +103,9 @@ class SharedState:
         table, grid, heap = launching.table, launching.grid, launching.heap
         self.blocks = grid.x * grid.y * grid.z
         self.image = table.image(grid, launching.block, launching.arch, heap, launching.dynamic_bytes)
-        self.next_block = np.zeros(1, np.int64)
-        self.block_steps = np.zeros(self.blocks, np.int64)
+        counters = np.zeros(1 + self.blocks, np.int64)
+        self.next_block, self.block_steps = counters[:1], counters[1:]
+        self.counters = int(counters.ctypes.data)
         self.memory = NativeMemory(shape.memory, heap, launching.parameters, table.compiled.written, self.blocks)
         self.workers: list[Worker] = []
         self.stop = self.is_over_limit = False
@@ -179,9 +180,9 @@ class Worker:
         self.memory.begin(shared.memory)
         fresh = self._fresh
         fresh[Word.GRID_X : Word.GRID_Z + 1] = grid
-        fresh[MachineWord.NEXT_BLOCK] = shared.next_block.ctypes.data
+        fresh[MachineWord.NEXT_BLOCK] = shared.counters
         fresh[MachineWord.LAST_BLOCK] = shared.blocks
-        fresh[MachineWord.BLOCK_STEPS] = shared.block_steps.ctypes.data
+        fresh[MachineWord.BLOCK_STEPS] = shared.counters + 8
         fresh[MachineWord.MULTIPROCESSORS] = residency_of(shared.launching.arch).multiprocessors
         self.context[:] = fresh
         self.is_done = False

@@ -100,7 +100,7 @@ class NativeMemory:
         if blocks > MOST_BLOCKS:
             raise NotNativeError(f"a grid of more than {MOST_BLOCKS} blocks has no native code")
         self.heap, size = heap, block.program.parameter_bytes
-        self.parameters = np.frombuffer(parameters[:size].ljust(max(size, 8), b"\0"), np.uint8)
+        self.parameters = np.frombuffer(parameters, np.uint8)[:size]
         watched = ranges_written(heap, parameters, written)
         self.order, self.ranges, self.granules = _ranges(heap, watched, block.granule)
 
@@ -122,6 +122,7 @@ class WorkerMemory:
     def __init__(self, block: BlockMemory, context: NDArray[np.uint64]) -> None:
         size, local = block.shared_bytes, block.local_bytes
         records = -(-size // block.granule) + LINE
+        self._parameters = np.zeros(max(block.program.parameter_bytes, 8), np.uint8)
         self._shared = np.zeros(size + 64, np.uint8)
         self._shared_records = np.zeros((2, records), np.uint32)
         self._shared_shadow = block.shadow.copy()
@@ -145,8 +146,8 @@ class WorkerMemory:
         for index, value in state.items():
             self._state[index] = value
         words: dict[int, int] = {
-            Word.SHARED: _at(self._shared), Word.SHARED_BYTES: size, Word.LOCAL: _at(self._local),
-            Word.LOCAL_BYTES: block.program.local_bytes, STATE: _at(self._state),
+            Word.PARAMETERS: _at(self._parameters), Word.SHARED: _at(self._shared), Word.SHARED_BYTES: size,
+            Word.LOCAL: _at(self._local), Word.LOCAL_BYTES: block.program.local_bytes, STATE: _at(self._state),
         }  # fmt: skip
         for index, value in words.items():
             context[index] = value
@@ -166,7 +167,7 @@ class WorkerMemory:
         state[StateField.SLOTS : StateField.SLOTS + SLOTS] = state[StateField.RANGES]
         heap = memory.heap
         state[StateField.UNINITIALISED] = _at(heap.uninitialised.kept) if heap.has_uninitialised else 0
-        self._context[Word.PARAMETERS] = _at(memory.parameters)
+        self._parameters[: len(memory.parameters)] = memory.parameters
 
     def _make_records(self, granules: int) -> None:
         """Make room for the records of global memory, and of more than are needed now if they are few."""
@@ -232,6 +233,9 @@ def _shadow_of_block(program: KernelProgram, dynamic: int) -> NDArray[np.uint8]:
     return shadow
 
 
+_WRITEABLE, _CONSTANT, _WATCHED = map(int, (RangeFlag.WRITEABLE, RangeFlag.CONSTANT, RangeFlag.WATCHED))
+
+
 def _ranges(
     heap: GlobalMemory, watched: frozenset[int], granule: int
 ) -> tuple[list[int], NDArray[np.uint64], int]:  # fmt: skip
@@ -249,15 +253,16 @@ def _ranges(
     line, granules, every = LINE * granule, 0, (1 << 64) - 1
     for i in order:
         found, start, flags, records = ranges[i], first[i], 0, 0
-        flags |= RangeFlag.WRITEABLE.value * found.writeable
-        if i < own and not found.writeable:
-            flags |= RangeFlag.CONSTANT.value
+        if found.writeable:
+            flags |= _WRITEABLE
+        elif i < own:
+            flags |= _CONSTANT
         if i in watched:
-            flags |= RangeFlag.WATCHED.value
+            flags |= _WATCHED
             begin = start // line * line
             records = granules * granule - begin & every
             granules += -(-(start + found.hi - found.lo - begin) // line) * LINE
-        host = _at(heap.copied(i) if i in watched else heap.in_place(i)) - start & every
+        host = (_at(heap.copied(i)) if i in watched else heap.in_place(i)) - start & every
         rows.append((start, found.hi - found.lo, host, found.lo - start & every, records, flags, 0, 0))
     return order, np.array(rows, np.uint64), granules + LINE
 
