@@ -49,6 +49,7 @@ def run(launching: Launching, limits: Limits, spent: float = 0) -> NativeOutcome
         left = shared.blocks - int(shared.next_block[0])
         for _ in range(min(available_cores() - 1, left)):
             shared.begin_worker()
+        shared.share(left)
         _drive(shared)
     flags = shared.flags
     if not flags and len(shared.workers) > 1 and races_between_workers([x.memory for x in shared.workers]):

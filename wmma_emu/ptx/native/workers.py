@@ -40,6 +40,9 @@ SLICE = 0.05
 
 _MOST_FUEL = 1 << 40
 
+_TURNS, _MOST_TAKEN = 32, 64
+"""The times that a worker takes blocks at least, if there are as many, and the most blocks that it takes at once."""
+
 
 class LaunchShape:
     """The parts of a launch that depend only on its kernel, its block and its dynamic shared memory.
@@ -117,6 +120,15 @@ class SharedState:
         self.workers.append(worker)
         return worker
 
+    def share(self, blocks: int) -> None:
+        """Choose the number of blocks that each worker takes at once: few enough that all end at about the same time.
+
+        Workers that take one at a time wait for each other if blocks are short.
+        """
+        count = min(max(blocks // (_TURNS * len(self.workers)), 1), _MOST_TAKEN)
+        for worker in self.workers:
+            worker.context[MachineWord.BLOCKS_TAKEN] = count
+
     @property
     def flags(self) -> int:
         """The flags that any worker has raised."""
@@ -161,6 +173,7 @@ class Worker:
             MachineWord.FILLED_COUNT: len(shape.filled),
             MachineWord.BARRIERS: self._barriers.ctypes.data,
             MachineWord.WAITING: table.waiting,
+            MachineWord.BLOCKS_TAKEN: 1,
         }  # fmt: skip
         for word, value in values.items():
             self._fresh[word] = value

@@ -269,11 +269,11 @@ def _ranges(
 
 def races_between_workers(workers: Sequence[WorkerMemory]) -> bool:
     """Return whether blocks of two workers race on global memory, or change bytes in an order that changes bits."""
-    users = np.zeros(0, np.uint8)
-    users = np.zeros(len(workers[0].accessed), np.uint16)
+    any_worker, several = np.zeros((2, len(workers[0].accessed)), np.bool_)
     for worker in workers:
-        users += worker.accessed
-    shared = np.flatnonzero(users > 1)
+        several |= any_worker & worker.accessed
+        any_worker |= worker.accessed
+    shared = np.flatnonzero(several)
     for i, one in enumerate(workers if shared.size else ()):
         for other in workers[i + 1 :]:
             if _race(one, other, shared):
