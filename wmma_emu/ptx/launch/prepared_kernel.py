@@ -72,22 +72,33 @@ class PreparedKernel:
             try:
                 self._compiled = compile_program(self.program, self.binding, deadline.check)
             except Exceeded as error:
-                raise LaunchLimitError(
-                    f"the compilation of {self.called}, which has {len(self.program.instructions)} instructions, took "
-                    f"more than {error}: raise max_seconds"
-                ) from None
+                raise self._late(error) from None
         return self._compiled
 
-    def native_table(self) -> "tuple[KernelTable | None, str]":
-        """Return the table of the native machine, made once; or None, and why the kernel has none."""
+    def _late(self, error: Exceeded) -> LaunchLimitError:
+        return LaunchLimitError(
+            f"the compilation of {self.called}, which has {len(self.program.instructions)} instructions, took "
+            f"more than {error}: raise max_seconds"
+        )
+
+    def native_table(self, deadline: Deadline) -> "tuple[KernelTable | None, str]":
+        """Return the table of the native machine, made once; or None, and why the kernel has none.
+
+        Raises
+        ------
+        LaunchLimitError
+            If it takes longer than the time limit.
+        """
         if self._native is None:
             from wmma_emu.ptx.native.rows import NotNativeError
             from wmma_emu.ptx.native.table import table_of
 
             try:
-                self._native = table_of(self.compiled, self.binding), ""
+                self._native = table_of(self.compiled, self.binding, deadline.check), ""
             except NotNativeError as error:
                 self._native = None, str(error)
+            except Exceeded as error:
+                raise self._late(error) from None
         return self._native
 
     def require_modelled(self) -> None:

@@ -88,9 +88,9 @@ class Runner:
         require_aligned(values, places)
         kernel.check_arguments(values, places)
         native = NativeLaunch(
-            kernel, options, course, is_plain=recorder is None and suspects is None and compiled is None
+            kernel, options, course, spent, is_plain=recorder is None and suspects is None and compiled is None
         )
-        done = native.run(heap, parameters, self.grid, self.block, self.shared_bytes, spent)
+        done = native.run(heap, parameters, self.grid, self.block, self.shared_bytes)
         if done is not None:
             return Run(heap, done), []
         checks = frozenset(options.checks)
@@ -99,6 +99,6 @@ class Runner:
             compiled or kernel.compiled, heap, parameters, self.grid, self.block, self.shared_bytes,
             binding=kernel.binding, findings=findings, limits=options.limits, schedule=course.seed, checks=checks,
             fill=options.fill, raced=raced, suspects=suspects, recorder=recorder,
-            cooperative=bool(options.cooperative), spent=spent + native.seconds, asynchrony=course.asynchrony,
+            cooperative=bool(options.cooperative), spent=native.spent, asynchrony=course.asynchrony,
         )  # fmt: skip
         return Run(heap, counts._replace(machine_reason=native.reason)), list(findings)

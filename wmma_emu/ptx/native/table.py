@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The table of a kernel: its basic blocks, and an entry for each operation, which the driver runs."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
@@ -100,8 +100,10 @@ class KernelTable:
         return found
 
 
-def table_of(compiled: CompiledProgram, context: CompileContext) -> KernelTable:
-    """Return the table of a kernel.
+def table_of(
+    compiled: CompiledProgram, context: CompileContext, check: Callable[[], object] = lambda: None
+) -> KernelTable:  # fmt: skip
+    """Return the table of a kernel; ``check`` is called meanwhile, and may raise an error.
 
     Raises
     ------
@@ -114,7 +116,7 @@ def table_of(compiled: CompiledProgram, context: CompileContext) -> KernelTable:
     blocks = [*_TableBuilder(compiled, layout, context).blocks()]
     waiting = layout.reserve(64)
     rows = {entry.row.name: entry.row.define for block in blocks for entry in block.entries}
-    addresses = LIBRARY.addresses({RUN_BLOCKS: define_driver, **rows})
+    addresses = LIBRARY.addresses({RUN_BLOCKS: define_driver, **rows}, check)
     entries = [entry for block in blocks for entry in block.entries]
     records = np.array([x & 0xFFFF_FFFF for entry in entries for x in entry.row.record], np.uint32)
     table = np.zeros((len(entries), EntryField.COUNT_OF_WORDS), np.int64)
