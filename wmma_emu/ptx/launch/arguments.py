@@ -158,15 +158,15 @@ class _Slot:
         if type(value) is int and self._least <= value <= self._most:
             packed = value.to_bytes(self._size, "little", signed=value < 0)
             return Argument(parameter, label, packed, self._shown)
-        is_array = type(value) is np.ndarray
-        if is_array and value.dtype in self._dtypes and value.flags.c_contiguous:
+        dtype = value.dtype if type(value) is np.ndarray else None
+        if dtype in self._dtypes and value.flags.c_contiguous:
             return Argument(parameter, label, value, self._shown)
         try:
             read = _read(self.target, value, label)
         except FragmentMismatchError as error:
             raise type(error)(str(error).replace(label, label + self._counted, 1)) from None
-        if is_array and read is value and len(self._dtypes) < _MOST_DTYPES:
-            self._dtypes.add(value.dtype)
+        if dtype is not None and read is value and len(self._dtypes) < _MOST_DTYPES:
+            self._dtypes.add(dtype)
         return Argument(parameter, label, read, self._shown)
 
 

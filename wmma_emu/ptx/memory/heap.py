@@ -11,6 +11,7 @@ from numpy.lib.array_utils import byte_bounds
 from numpy.typing import NDArray
 
 from wmma_emu.errors import ArgumentValueError, WmmaEmuError
+from wmma_emu.ptx.copied_bytes import KEPT, copy_bytes
 from wmma_emu.ptx.definedness.empty_arrays import uninitialised_bits_of
 from wmma_emu.ptx.definedness.origins import Origins
 from wmma_emu.ptx.memory.address_map import HEAP, Range, red_zone, round_up
@@ -20,7 +21,7 @@ from wmma_emu.ptx.memory.footprint import DEFAULT_LIMIT, require_within
 from wmma_emu.ptx.memory.placement import HostAddresses, Placement
 from wmma_emu.ptx.memory.uninitialised import UninitialisedBits
 from wmma_emu.ptx.memory.variables import ModuleMemory
-from wmma_emu.ptx.pages import ALIGNMENT, KEPT, copy_bytes
+from wmma_emu.ptx.pages import ALIGNMENT
 from wmma_emu.ptx.program.program import ModuleProgram, Symbol
 from wmma_emu.ptx.textures.objects import MappedObject, TextureObject
 from wmma_emu.ptx.threads import Array
@@ -286,9 +287,7 @@ class GlobalMemory:
     def uninitialised(self) -> UninitialisedBits:
         """The uninitialised bits: those of arrays that `empty` made, and those that kernels store."""
         if self._uninitialised is None:
-            self._uninitialised = UninitialisedBits(
-                "global", self.size, self.origins, is_written=True
-            )
+            self._uninitialised = UninitialisedBits("global", self.size, self.origins, is_written=True)
         return self._uninitialised
 
     def view(self, unit: int) -> NDArray[Any]:

@@ -16,7 +16,6 @@ from wmma_emu.ptx.native.memory.memory_of_launch import races_between_workers
 from wmma_emu.ptx.native.workers import IDLE, Launching, SharedState, shape_of
 from wmma_emu.scalar.environment import in_ieee_arithmetic
 
-
 _NO_FLAGS = Flag(0)
 
 

@@ -2,7 +2,6 @@
 """Workers: each runs blocks on one thread, with its own context and memory, until no block is left or it must stop."""
 
 import ctypes
-import threading
 import time
 from collections.abc import Callable, Iterable
 from functools import reduce
@@ -146,7 +145,8 @@ class SharedState:
 class Worker:
     """A worker, which runs blocks one after another with its own context and memory, in one launch after another.
 
-    ``is_done`` is whether it has nothing left to do, ``error`` what ended `finish` in a thread.
+    ``is_done`` is whether it has nothing left to do, ``error`` what ended `finish` in a thread, ``idle_bytes`` the
+    bytes that it took when it became idle.
     """
 
     def __init__(self, shape: LaunchShape) -> None:
@@ -181,6 +181,7 @@ class Worker:
         self._run = run
         self.is_done = False
         self.error: BaseException | None = None
+        self.idle_bytes = 0
 
     def begin(self, shared: SharedState) -> None:
         """Prepare the worker for a launch."""
@@ -241,27 +242,30 @@ class IdleWorkers:
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._idle: list[Worker] = []
-        self._lock = threading.Lock()
+        self._idle: dict[int, Worker] = {}  # threads need no lock: `pop` returns each to one of them
 
     def take(self, shape: LaunchShape) -> Worker | None:
         """Return a worker for a shape, if there is one."""
-        with self._lock:
-            for i in range(len(self._idle) - 1, -1, -1):
-                if self._idle[i].shape is shape:
-                    return self._idle.pop(i)
+        for key, worker in reversed(list(self._idle.items())):
+            if worker.shape is shape and self._idle.pop(key, None) is not None:
+                return worker
         return None
 
     def give(self, workers: Iterable[Worker]) -> None:
         """Keep workers whose launch has ended without a flag."""
-        with self._lock:
-            self._idle += workers
-            size = sum(x.bytes for x in self._idle)
-            while size > self._most or len(self._idle) > _MOST_IDLE:
-                size -= self._idle.pop(0).bytes
+        for worker in workers:
+            worker.idle_bytes = worker.bytes
+            self._idle[id(worker)] = worker
+        idle = list(self._idle.items())
+        if len(idle) > _MOST_IDLE or sum(x.idle_bytes for _, x in idle) > self._most:
+            size = 0
+            for i, (key, worker) in enumerate(reversed(idle)):
+                size += worker.idle_bytes
+                if i >= _MOST_IDLE or size > self._most:
+                    self._idle.pop(key, None)
 
 
-_MOST_IDLE = 256
+_MOST_IDLE = 64
 
 IDLE = IdleWorkers(1 << 28)
 """The idle workers of this process."""

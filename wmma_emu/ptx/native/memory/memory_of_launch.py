@@ -183,7 +183,8 @@ class WorkerMemory:
         self._state[StateField.EXPANDED] = self._stale_lines = 0
 
     def _make_ranges(self, rows: int) -> None:
-        self._ranges = self.ranges = np.zeros((rows, RANGE_BYTES // 8), np.uint64)
+        self._ranges: NDArray[np.uint64] = np.zeros((rows, RANGE_BYTES // 8), np.uint64)
+        self.ranges = self._ranges
         self._state[StateField.RANGES] = _at(self._ranges)
 
     def clear(self) -> None:
