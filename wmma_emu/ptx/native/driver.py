@@ -1,50 +1,95 @@
 # SPDX-License-Identifier: MIT
 """The driver of the native machine: it runs the basic blocks of a warp, as native code.
 
-As on the NumPy machine, the lanes at the lowest place run next, all together (`wmma_emu.ptx.machine.scheduler`).
+As on the NumPy machine, the lanes at the lowest place run next, all together (`wmma_emu.ptx.machine.scheduler`): the
+same lanes as before, without a search, as long as their place is lower than those of the others.
 """
+
+from typing import NamedTuple
 
 from wmma_emu.ptx.native.body import Bits, Body, Loop, internal
 from wmma_emu.ptx.native.context import Word
 from wmma_emu.ptx.native.control_words import BlockField, EntryField, Kind, MachineWord
 from wmma_emu.ptx.native.leave import leave
 from wmma_emu.ptx.native.rows import FUNCTION, LONG, POINTER, WORD
-from wmma_emu.ptx.native.warp_layout import AT_WARP, LIVE, PLACES
+from wmma_emu.ptx.native.warp_layout import AT_WARP, EXITED, LIVE, PLACES
 from wmma_emu.ptx.native.warps import synchronise
-from wmma_emu.ptx.native.words import add, add_steps, block_at, count_of, field, held, host, send, word, words_at
+from wmma_emu.ptx.native.words import (
+    LANES_OF_BITS,
+    add,
+    add_steps,
+    block_at,
+    count_of,
+    field,
+    held,
+    host,
+    send,
+    word,
+    words_at,
+)
 
 BLOCKED, STOPPED = 0, 1
 """The reasons why a warp stopped: no lane may run; or there is a flag, a yield, or no fuel."""
 
 
+class _Turn(NamedTuple):
+    """The lanes that run, in variables: their place, their mask, and the lowest place of the other lanes.
+
+    While lanes run, their places in the memory of the warp are out of date; those of the others are not.
+    """
+
+    place: Bits
+    active: Bits
+    others: Bits
+
+    def choose(self, warp: Bits, place: Bits) -> None:
+        """Let the lanes at a place run, with those that wait there for lanes of their warp."""
+        self.place.store(place, 4)
+        together = words_at(warp, PLACES) & ~AT_WARP % (1 << 32)
+        self.run(warp, together.equals(place.repeated(32)).as_type(WORD))
+
+    def run(self, warp: Bits, lanes: Bits) -> None:
+        """Let lanes run."""
+        self.active.store(lanes, 4)
+        others = (~lanes).as_type(LANES_OF_BITS).chosen(words_at(warp, PLACES), EXITED)
+        self.others.store(_lowest(others), 4)
+
+
+def _lowest(places: Bits) -> Bits:
+    return places.body.intrinsic("llvm.vector.reduce.umin", places, returns=WORD)
+
+
 @internal(WORD, POINTER, POINTER)
 def run_warp(body: Body, context: Bits, warp: Bits) -> None:
     """Run a warp until it stops, and return why."""
-    blocks, live = host(context, MachineWord.BLOCKS), warp.at(LIVE)
-    place, active = body.variable(WORD), body.variable(WORD)
+    blocks = host(context, MachineWord.BLOCKS)
+    turn = _Turn(*(body.variable(WORD) for _ in range(3)))
     with body.loop() as pick:
-        lowest = body.intrinsic("llvm.vector.reduce.umin", words_at(warp, PLACES), returns=WORD)
+        lowest = _lowest(words_at(warp, PLACES))
         with body.when(lowest >= AT_WARP, likely=False):
             body.give(body.constant(WORD, BLOCKED))
-        place.store(lowest, 4)
-        active.store(_lanes_at(warp, lowest), 4)
+        turn.choose(warp, lowest)
         with body.loop():
-            block = block_at(blocks, place.load(WORD, 4))
+            block = block_at(blocks, turn.place.load(WORD, 4))
             with body.when(field(block, BlockField.SYNC).differs(0), likely=False):
-                here = place.load(WORD, 4), active.load(WORD, 4)
-                active.store(synchronise(body, context, warp, block, *here), 4)
-                with body.when(active.load(WORD, 4).equals(0)):
-                    pick.restart()
-            lanes = active.load(WORD, 4)
+                _meet(body, context, warp, block, turn, pick)
+            lanes = turn.active.load(WORD, 4)
             _run_entries(body, context, warp, block, lanes)
             _count(context, warp, block, lanes)
-            place.store(_end(body, context, warp, block, lanes, live.load(WORD, 4), pick), 4)
+            _end(body, context, warp, block, turn, pick)
 
 
-def _lanes_at(warp: Bits, place: Bits) -> Bits:
-    """Return the lanes at a place, with those that wait there for lanes of their warp."""
-    together = words_at(warp, PLACES) & ~AT_WARP % (1 << 32)
-    return together.equals(place.repeated(32)).as_type(WORD)
+def _meet(body: Body, context: Bits, warp: Bits, block: Bits, turn: _Turn, pick: Loop) -> None:
+    """Let the lanes run that execute an instruction of their warp together; pick a place if there are none now."""
+    place, are_all = turn.place.load(WORD, 4), turn.active.load(WORD, 4).equals(warp.at(LIVE).load(WORD, 4))
+    with body.when(~are_all):  # others may wait here
+        send(warp, turn.active.load(WORD, 4), place)
+        turn.choose(warp, place)
+    lanes = synchronise(body, context, warp, block, place, turn.active.load(WORD, 4))
+    with body.when(lanes.equals(0)):
+        pick.restart()
+    with body.when(lanes.differs(turn.active.load(WORD, 4)), likely=False):
+        turn.run(warp, lanes)
 
 
 def _run_entries(body: Body, context: Bits, warp: Bits, block: Bits, active: Bits) -> None:
@@ -68,8 +113,9 @@ def _count(context: Bits, warp: Bits, block: Bits, active: Bits) -> None:
     add_steps(warp, length)
 
 
-def _end(body: Body, context: Bits, warp: Bits, block: Bits, lanes: Bits, live: Bits, pick: Loop) -> Bits:
-    """Return the place at which all lanes of the warp continue; if they do not, send each on, and pick a place."""
+def _end(body: Body, context: Bits, warp: Bits, block: Bits, turn: _Turn, pick: Loop) -> None:
+    """Send the lanes on from the end of a basic block, and let those at the lowest place run."""
+    lanes, others = turn.active.load(WORD, 4), turn.others.load(WORD, 4)
     taken = lanes & held(warp, field(block, BlockField.GUARD), field(block, BlockField.COMPLEMENT))
     target, following = field(block, BlockField.TARGET, WORD), field(block, BlockField.NEXT, WORD)
     with body.when(field(block, BlockField.KIND) > Kind.BRANCH, likely=False):
@@ -79,16 +125,24 @@ def _end(body: Body, context: Bits, warp: Bits, block: Bits, lanes: Bits, live: 
         with body.when(_must_stop(context, block)):
             body.give(body.constant(WORD, STOPPED))
         pick.restart()
-    all_taken = taken.equals(lanes)
+    all_taken, none_taken = taken.equals(lanes), taken.equals(0)
     stops = _must_stop(context, block)
-    together = (all_taken | taken.equals(0)) & lanes.equals(live) & ~stops
+    lower = none_taken.chosen(following, all_taken.chosen(target, _lower(target, following)))
+    together = (all_taken | none_taken) & (lower < others) & ~stops
+    turn.place.store(lower, 4)
     with body.when(~together):
         send(warp, lanes, following)
         send(warp, taken, target)
         with body.when(stops, likely=False):
             body.give(body.constant(WORD, STOPPED))
-        pick.restart()
-    return all_taken.chosen(target, following)
+        lowest = _lower(lower, others)
+        with body.when(lowest >= AT_WARP, likely=False):
+            pick.restart()
+        turn.choose(warp, lowest)
+
+
+def _lower(one: Bits, other: Bits) -> Bits:
+    return (one < other).chosen(one, other)
 
 
 def _must_stop(context: Bits, block: Bits) -> Bits:
