@@ -48,7 +48,7 @@ class KeptBytes:
 _WORTH_KEEPING = 1 << 16
 """The size in bytes from which allocations take pages from the system."""
 
-KEPT = KeptBytes(1 << 28)
+KEPT = KeptBytes(1 << 27)
 """The bytes that are kept for all launches of this process."""
 
 _A_PART = 1 << 22

@@ -267,5 +267,5 @@ class IdleWorkers:
 
 _MOST_IDLE = 64
 
-IDLE = IdleWorkers(1 << 28)
+IDLE = IdleWorkers(1 << 27)
 """The idle workers of this process."""

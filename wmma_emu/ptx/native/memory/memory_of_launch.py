@@ -69,6 +69,7 @@ class BlockMemory:
         self.granule = checks_of(program).granule
         self.shared_bytes = shared_end(program, dynamic_shared_bytes)
         self.shadow = _shadow_of_block(program, dynamic_shared_bytes)
+        self.has_reserved = reads_reserved_shared(program)
         self.has_products = any(x.mnemonic == "wgmma" for x in program.instructions)
 
 
@@ -168,6 +169,8 @@ class WorkerMemory:
         heap = memory.heap
         state[StateField.UNINITIALISED] = _at(heap.uninitialised.kept) if heap.has_uninitialised else 0
         self._parameters[: len(memory.parameters)] = memory.parameters
+        if self._block.has_reserved:  # it counts as written, unlike other memory that earlier launches have left
+            self._shared.fill(0)
 
     def _make_records(self, granules: int) -> None:
         """Make room for the records of global memory, and of more than are needed now if they are few."""
