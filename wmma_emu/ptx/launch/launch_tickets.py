@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Concurrent launches: launches that share memory run one after another, others at the same time.
 
-A launch works on copies of what it may write, and copies them back when it ends; it may read the rest in place. Two
+A launch works on copies of the memory that it may write, and copies them back when it ends. Two
 launches that share bytes must therefore follow one another, as in one CUDA stream, whatever their modules are.
 """
 

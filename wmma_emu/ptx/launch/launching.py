@@ -55,7 +55,7 @@ class Launch(Runner):
     def __call__(self, *arguments: Any, **options: Any) -> Report:
         """Run the kernel and update the arrays.
 
-        The kernel works on copies of what it may write, which are copied back at the end. Concurrent launches that
+        The kernel works on copies of the memory that it may write, which are copied back at the end. Launches that
         share an array, a part of one, or a variable of their module run one after another, in the order of the calls;
         launches that share no memory run at the same time. (A launch that only reads an array also waits for launches
         that write it.)

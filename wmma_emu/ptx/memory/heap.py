@@ -249,7 +249,7 @@ class GlobalMemory:
         return self._built
 
     def copied(self, index: int) -> NDArray[np.uint8]:
-        """Return a copy of the bytes of a range, which is all that a machine needs that does not use `buffer`.
+        """Return a copy of the bytes of a range, for a machine that does not use `buffer`.
 
         If the range is in `written`, `copy_back` copies the bytes back.
         """

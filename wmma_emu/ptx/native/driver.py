@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The driver of the native machine: it runs the basic blocks of a warp, as native code.
 
-As on the NumPy machine, the lanes at the lowest place run next, all together (`wmma_emu.ptx.machine.scheduler`): the
-same lanes as before, without a search, as long as their place is lower than those of the others.
+As on the NumPy machine, the lanes at the lowest place run next, all together (`wmma_emu.ptx.machine.scheduler`). While
+their next place is still the lowest, they run on, and nothing is searched.
 """
 
 from typing import NamedTuple
@@ -33,9 +33,9 @@ BLOCKED, STOPPED = 0, 1
 
 
 class _Turn(NamedTuple):
-    """The lanes that run, in variables: their place, their mask, and the lowest place of the other lanes.
+    """The lanes that run, in variables: their position, their mask, and the lowest position of all other lanes.
 
-    While lanes run, their places in the memory of the warp are out of date; those of the others are not.
+    The memory of the warp has the positions of the other lanes.
     """
 
     place: Bits
