@@ -115,9 +115,9 @@ class NativeMemory:
 class WorkerMemory:
     """The memory of a worker: the memory of its block, and its records of accesses to the heap.
 
-    ``begin`` prepares it for each launch; the checks do not see what earlier launches have left in it. ``lines`` are the
-    records of the writes and of the reads of lines, ``granules`` those of granules. ``accessed`` are the lines that have
-    records (`note_accessed`).
+    ``begin`` prepares it for each launch; the checks do not see what earlier launches have left in it. ``lines`` are
+    the records of the writes and of the reads of lines, ``granules`` those of granules. ``accessed`` are the lines that
+    have records (`note_accessed`).
     """
 
     def __init__(self, block: BlockMemory, context: NDArray[np.uint64]) -> None:
