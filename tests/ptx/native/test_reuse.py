@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 """What launches of one process share: nothing that an earlier launch has left changes the checks of a later one."""
 
+import gc
 import tracemalloc
+import weakref
 
 import numpy as np
 import pytest
@@ -72,3 +74,12 @@ def test_a_store_to_an_array_that_a_kernel_seems_to_read_only_is_done_once(lanes
     report = module(body)["k"][1, lanes](x, y)
     assert (report.machine, report.findings) == ("numpy", ())
     assert x.tolist() == [1] * lanes + [0] * (32 - lanes)
+
+
+def test_arrays_are_not_kept_after_a_launch():
+    x, y = np.arange(32, dtype=np.uint32), np.zeros(32, np.uint32)
+    assert module(DOUBLE)["k"][1, 32](x, y).machine == "native"
+    left = [weakref.ref(x), weakref.ref(y)]
+    del x, y
+    gc.collect()
+    assert [x() for x in left] == [None, None]

@@ -79,6 +79,11 @@ class LaunchTicket:
                 pass
         self._began = True
 
+    def end(self) -> None:
+        """Forget the memory, when the launch has copied its results back."""
+        self._shares = tuple
+        self.__dict__.pop("ranges", None)
+
     def conflicts(self, other: "LaunchTicket") -> list[tuple[HostRange, HostRange]]:
         """Return the memory that both launches use and at least one may write."""
         return [

@@ -111,12 +111,15 @@ class Launch(Runner):
         actions = chosen.actions
         ticket = LaunchTicket(kernel.called, partial(_host_ranges, values, chosen.reached, module.variables))
         with ticket.lock:
-            ticket.wait()
-            launching = Launching(self, (*values,), bool(chosen.cooperative), chosen)
-            finish = chosen.observe and chosen.observe(launching)
-            report = self._run_all(given, chosen, actions, spent)
-            if finish:
-                finish(report)
+            try:
+                ticket.wait()
+                launching = Launching(self, (*values,), bool(chosen.cooperative), chosen)
+                finish = chosen.observe and chosen.observe(launching)
+                report = self._run_all(given, chosen, actions, spent)
+                if finish:
+                    finish(report)
+            finally:
+                ticket.end()
         if warned := actions.findings_with("warn", report.findings):
             said = summary_of(replace(report, findings=warned))
             warnings.warn(KernelFindingsWarning(said, [x.title for x in warned]), stacklevel=level_of_the_caller())

@@ -201,10 +201,10 @@ class Worker:
         self.context[:] = fresh
         self.is_done = False
 
-    @property
-    def bytes(self) -> int:
-        """The bytes that the worker takes while no launch runs."""
-        return self._warps.nbytes + self.memory.bytes
+    def end(self) -> None:
+        """Forget the launch, whose arrays must not be kept."""
+        del self._shared
+        self.idle_bytes = self._warps.nbytes + self.memory.bytes
 
     def advance(self, fuel: int) -> bool:
         """Run some steps of warps; return whether the worker is at its end."""
@@ -254,7 +254,7 @@ class IdleWorkers:
     def give(self, workers: Iterable[Worker]) -> None:
         """Keep workers whose launch has ended without a flag."""
         for worker in workers:
-            worker.idle_bytes = worker.bytes
+            worker.end()
             self._idle[id(worker)] = worker
         idle = list(self._idle.items())
         if len(idle) > _MOST_IDLE or sum(x.idle_bytes for _, x in idle) > self._most:
