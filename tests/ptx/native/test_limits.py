@@ -94,6 +94,7 @@ def test_an_interrupt_ends_a_launch(grid, x):
 def test_workers_share_the_blocks_of_a_grid(monkeypatch):
     monkeypatch.setattr(run, "available_cores", lambda: 4)
     monkeypatch.setattr(workers, "FIRST_FUEL", 10)
+    monkeypatch.setattr(run, "WORTH_A_THREAD", 1e-9)
     monkeypatch.setattr(workers, "SLICE", 1e-5)
     counts = np.random.default_rng(1).integers(0, 1000, 64 * 50).astype(np.uint32)
     y = np.zeros_like(counts)
@@ -106,6 +107,7 @@ def test_workers_share_the_blocks_of_a_grid(monkeypatch):
 def test_an_error_in_a_thread_is_raised(monkeypatch):
     monkeypatch.setattr(run, "available_cores", lambda: 4)
     monkeypatch.setattr(workers, "FIRST_FUEL", 10)
+    monkeypatch.setattr(run, "WORTH_A_THREAD", 1e-9)
     advance, main = workers.Worker.advance, threading.main_thread()
 
     def failing(self, fuel):

@@ -45,6 +45,7 @@ def test_launches_do_not_race_with_earlier_ones(y):
 def test_launches_with_more_blocks_and_larger_arrays_use_the_same_workers(monkeypatch):
     monkeypatch.setattr(run, "available_cores", lambda: 3)
     monkeypatch.setattr(workers, "FIRST_FUEL", 10)
+    monkeypatch.setattr(run, "WORTH_A_THREAD", 1e-9)
     kernel = module(DOUBLE)["k"]
     for blocks in (3, 200, 2, 1000):
         x = np.arange(32 * blocks, dtype=np.uint32)

@@ -18,6 +18,9 @@ from wmma_emu.scalar.environment import in_ieee_arithmetic
 
 _NO_FLAGS = Flag(0)
 
+WORTH_A_THREAD = 5e-4
+"""The seconds of work that are worth a thread, which takes about a fifth of this to start."""
+
 
 class NativeOutcome(NamedTuple):
     """The result of a launch: its counts if there is no flag."""
@@ -44,11 +47,11 @@ def run(launching: Launching, limits: Limits, spent: float = 0) -> NativeOutcome
     size = blocks_at_once(shape.bytes_of_block, heap, grid, block, limits)
     shared = SharedState(launching, shape, deadline)
     first = shared.begin_worker()
+    before = deadline.seconds
     if not first.advance(workers.FIRST_FUEL):
-        left = shared.blocks - int(shared.next_block[0])
-        for _ in range(min(available_cores() - 1, left)):
+        for _ in range(_others(shared, deadline.seconds - before)):
             shared.begin_worker()
-        shared.share(left)
+        shared.share()
         _drive(shared)
     flags = shared.flags
     if not flags and len(shared.workers) > 1 and races_between_workers([x.memory for x in shared.workers]):
@@ -63,6 +66,13 @@ def run(launching: Launching, limits: Limits, spent: float = 0) -> NativeOutcome
     IDLE.give(shared.workers)
     counts = Counts(executed, steps, deadline.seconds, size, completed=True, machine="native")
     return NativeOutcome(_NO_FLAGS, counts.seconds, counts)
+
+
+def _others(shared: SharedState, seconds: float) -> int:
+    """Return the number of workers that are worth their threads after the first has run for some seconds."""
+    begun = int(shared.next_block[0])
+    left = shared.blocks - begun
+    return min(available_cores() - 1, left, int(left * seconds / begun / WORTH_A_THREAD))
 
 
 def _steps(of_blocks: NDArray[np.int64], size: int) -> int:

@@ -31,7 +31,7 @@ from wmma_emu.ptx.native.warp_layout import HEAD_BYTES, STEPS
 from wmma_emu.ptx.pages import aligned
 from wmma_emu.scalar.environment import in_ieee_arithmetic
 
-FIRST_FUEL = 1 << 15
+FIRST_FUEL = 1 << 12
 """The steps of warps that one thread runs before others are started."""
 
 SLICE = 0.05
@@ -119,12 +119,13 @@ class SharedState:
         self.workers.append(worker)
         return worker
 
-    def share(self, blocks: int) -> None:
+    def share(self) -> None:
         """Choose the number of blocks that each worker takes at once: few enough that all end at about the same time.
 
         Workers that take one at a time wait for each other if blocks are short.
         """
-        count = min(max(blocks // (_TURNS * len(self.workers)), 1), _MOST_TAKEN)
+        left = self.blocks - int(self.next_block[0])
+        count = min(max(left // (_TURNS * len(self.workers)), 1), _MOST_TAKEN)
         for worker in self.workers:
             worker.context[MachineWord.BLOCKS_TAKEN] = count
 
