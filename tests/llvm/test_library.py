@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from functools import partial
 
 import pytest
@@ -196,3 +197,23 @@ def test_this_process_compiles_what_others_fail_to_compile(monkeypatch):
 def test_a_module_that_is_not_well_formed_is_an_error():
     with pytest.raises(RuntimeError):
         compile.object_code("define i32 @f() { ret i64 1 }")
+
+
+def test_a_check_ends_the_wait_for_a_process_that_compiles(folder, sources, monkeypatch):
+    def late():
+        if time.perf_counter() > end:
+            raise TimeoutError
+
+    def start():
+        return subprocess.Popen(
+            [sys.executable, "-c", "import time; time.sleep(60)"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+
+    monkeypatch.setattr(compile, "_start", start)
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    found, begin = library.NativeLibrary(sources), time.perf_counter()
+    end = begin + 1
+    with pytest.raises(TimeoutError):
+        found.addresses(wanted(16), late)
+    assert time.perf_counter() - begin < 10
+    assert len(found.addresses({})) == 8  # those that this process has compiled meanwhile

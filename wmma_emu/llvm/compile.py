@@ -10,17 +10,20 @@ import struct
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from itertools import count
-from queue import Queue
+from queue import Empty, Queue
 from typing import IO, Any
 
 import llvmlite
 import llvmlite.binding as llvm
 
 _SIZE = struct.Struct("<Q")
+
+_INTERVAL = 0.02
+"""The seconds after which a process that waits for others looks for limits and interrupts."""
 
 
 @cache
@@ -103,11 +106,12 @@ class Compilers:
     """Processes that compile modules while this process writes others.
 
     ``with Compilers(count) as compilers`` starts none before `submit` is called for the first time. If a process
-    cannot be started, or ends, this process compiles its modules.
+    cannot be started, or ends, this process compiles its modules. ``check`` is called before each module and while
+    this process waits for others; an error that it raises ends the processes.
     """
 
-    def __init__(self, count: int) -> None:
-        self._count = count if sys.executable else 0
+    def __init__(self, count: int, check: Callable[[], object] = lambda: None) -> None:
+        self._count, self._check = count if sys.executable else 0, check
         self._processes: list[subprocess.Popen[bytes]] = []
         self._modules: list[str] = []
         self._given: list[list[int]] = [[] for _ in range(self._count + 1)]
@@ -149,11 +153,30 @@ class Compilers:
             with suppress(OSError):
                 _pipe(process.stdin).close()
         for number in self._given[-1]:
+            self._check()
             yield number, object_code(self._modules[number])
         for process, numbers in zip(self._processes, self._given, strict=False):
+            codes: Queue[bytes | None] = Queue()
+            threading.Thread(target=_read_all, args=(process.stdout, len(numbers), codes), daemon=True).start()
             for number in numbers:
-                code = _read(_pipe(process.stdout))
+                code = self._awaited(codes)
                 yield number, object_code(self._modules[number]) if code is None else code
+
+    def _awaited(self, codes: "Queue[bytes | None]") -> bytes | None:
+        """Return the next code of a process."""
+        while True:
+            self._check()
+            with suppress(Empty):
+                return codes.get(timeout=_INTERVAL)
+
+
+def _read_all(file: IO[bytes] | None, count: int, codes: "Queue[bytes | None]") -> None:
+    """Read the codes of a process; None if it has ended."""
+    for _ in range(count):
+        try:
+            codes.put(_read(_pipe(file)))
+        except (OSError, ValueError):  # it was closed meanwhile
+            codes.put(None)
 
 
 def _start() -> "subprocess.Popen[bytes]":

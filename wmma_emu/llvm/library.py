@@ -21,6 +21,9 @@ _BATCH = 8
 
 _MOST_PROCESSES = 15
 
+_INTERVAL = 0.02
+"""The seconds after which a thread that waits for another looks for limits and interrupts."""
+
 
 class NativeLibrary:
     """Native functions by name; equal names mean equal code. Threads may use it at the same time.
@@ -39,13 +42,22 @@ class NativeLibrary:
     def _begin_locking(self) -> None:
         self._lock = threading.RLock()
 
-    def addresses(self, wanted: Mapping[str, Define]) -> Mapping[str, int]:
-        """Return the addresses of functions, after compiling those that no process has compiled before."""
-        with self._lock:
+    def addresses(
+        self, wanted: Mapping[str, Define], check: Callable[[], object] = lambda: None
+    ) -> Mapping[str, int]:  # fmt: skip
+        """Return the addresses of functions, after compiling those that no process has compiled before.
+
+        ``check`` is called meanwhile, and may raise an error: what is compiled until then is kept.
+        """
+        while not self._lock.acquire(timeout=_INTERVAL):
+            check()
+        try:
             if any(x not in self._addresses for x in wanted):
                 self._cache = self._cache or ObjectCache(self._sources)
                 self._load(self._cache, [x for x in wanted if x not in self._addresses])
-                self._compile(self._cache, {x: y for x, y in wanted.items() if x not in self._addresses})
+                self._compile(self._cache, {x: y for x, y in wanted.items() if x not in self._addresses}, check)
+        finally:
+            self._lock.release()
         return self._addresses
 
     def _load(self, cache: ObjectCache, names: Sequence[str]) -> None:
@@ -55,14 +67,15 @@ class NativeLibrary:
                 with suppress(RuntimeError):  # not what this processor's linker reads: the functions are compiled again
                     self._addresses.update(load(code, found))
 
-    def _compile(self, cache: ObjectCache, wanted: Mapping[str, Define]) -> None:
+    def _compile(self, cache: ObjectCache, wanted: Mapping[str, Define], check: Callable[[], object]) -> None:
         names = [*wanted]
         batches = [names[i : i + _BATCH] for i in range(0, len(names), _BATCH)]
         processes = min((os.cpu_count() or 1), len(batches), _MOST_PROCESSES) - 1
-        with Compilers(max(processes, 0)) as compilers, progress_bar("compiling native functions") as progress:
+        with Compilers(max(processes, 0), check) as compilers, progress_bar("compiling native functions") as progress:
             for i, batch in enumerate(batches):
                 module = ir.Module()
                 for name in batch:
+                    check()
                     wanted[name](module)
                 compilers.submit(str(module))
                 if progress is not None:

@@ -10,7 +10,7 @@ import pytest
 from tests.ptx.texts_of_launches import entry
 from wmma_emu.errors import FragmentMismatchError
 from wmma_emu.ptx import Struct
-from wmma_emu.ptx.launch.arguments import pack_parameters, read_arguments
+from wmma_emu.ptx.launch.arguments import ArgumentReader, pack_parameters
 from wmma_emu.ptx.program.build import program_of
 
 
@@ -20,7 +20,7 @@ def kernel_with(*declarations):
 
 def packed(declaration, value):
     program = kernel_with(declaration.replace("TYPE", "p"))
-    return pack_parameters(program, read_arguments(program, [value]), lambda array, label: 0x1234)
+    return pack_parameters(program, ArgumentReader(program).read([value]), lambda array, label: 0x1234)
 
 
 @pytest.mark.parametrize(("declaration", "value", "expected"), [
@@ -93,7 +93,7 @@ def test_an_error_names_a_value_that_does_not_fit_and_the_legal_values(declarati
 
 def test_parameters_are_laid_out_by_their_alignment():
     program = kernel_with(".u8 a", ".align 8 .b8 s[12]", ".u16 c", ".u64 p")
-    arguments = read_arguments(program, [1, bytes(range(12)), 2, 0xABCD])
+    arguments = ArgumentReader(program).read([1, bytes(range(12)), 2, 0xABCD])
     data = pack_parameters(program, arguments, lambda array, label: 0)
     expected = b"\x01" + bytes(7) + bytes(range(12)) + b"\x02\x00" + bytes(2) + struct.pack("<Q", 0xABCD)
     assert data == expected
@@ -105,12 +105,12 @@ def test_the_count_has_to_be_right_and_the_parameters_are_listed(count):
     with pytest.raises(
         FragmentMismatchError, match=r"k takes 2 arguments, \d w\w+ given; its .*x \.u64 pointer, a \.f32"
     ):
-        read_arguments(program, [0] * count)
+        ArgumentReader(program).read([0] * count)
 
 
 def test_names_of_the_source_replace_those_of_the_text_and_hidden_parameters_are_zero():
     program = kernel_with(".u64 k_param_0", ".u64 k_param_1")
-    arguments = read_arguments(program, [5], labels=("n",), hidden=1)
+    arguments = ArgumentReader(program, labels=("n",), hidden=1).read([5])
     assert [x.label for x in arguments] == ["argument 0 (n) of k", "k_param_1"]
     assert pack_parameters(program, arguments, lambda array, label: 0) == struct.pack("<QQ", 5, 0)
 

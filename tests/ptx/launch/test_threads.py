@@ -158,7 +158,7 @@ def test_a_launch_that_is_interrupted_while_it_waits_leaves_the_queue():
     holds, go_on, main = threading.Event(), threading.Event(), threading.main_thread().ident
 
     def hold():
-        ticket = launch_tickets.LaunchTicket("first", launch_tickets.host_ranges("x", [x]))
+        ticket = launch_tickets.LaunchTicket("first", lambda: launch_tickets.host_ranges("x", [x]))
         with ticket.lock:
             ticket.wait()
             holds.set()

@@ -5,6 +5,7 @@ import os
 import signal
 import threading
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from wmma_emu.errors import LaunchLimitError
 
 pytest.importorskip("llvmlite")
 
-from wmma_emu.ptx.native import run, workers
+from wmma_emu.ptx.native import run, table, workers
 
 ENDLESS = "mov.u32 %r1, 0; L: add.u32 %r1, %r1, 1; bra L;"
 COUNT = """
@@ -38,6 +39,25 @@ def test_the_time_limit_ends_an_endless_launch(grid, x):
     with pytest.raises(LaunchLimitError, match=r"1 seconds \(max_seconds\).*line"):
         launch(x, x, max_seconds=1)
     assert time.perf_counter() - begin < 2
+
+
+def test_the_time_limit_counts_the_compilation_of_native_functions(x, monkeypatch):
+    def addresses(wanted, check):
+        begin = time.perf_counter()
+        while time.perf_counter() - begin < 5:
+            time.sleep(0.01)
+            check()
+        return dict.fromkeys(wanted, 0)
+
+    launch = module(COUNT)["k"][1, 64]
+    launch.compile({})
+    monkeypatch.setattr(table, "LIBRARY", SimpleNamespace(addresses=addresses))
+    begin = time.perf_counter()
+    with pytest.raises(LaunchLimitError, match=r"the compilation of k.*0.5 seconds \(max_seconds\): raise max_seconds"):
+        launch(x, x, max_seconds=0.5)
+    assert 0.4 < time.perf_counter() - begin < 2
+    monkeypatch.undo()
+    assert launch(x, x, max_seconds=100).machine == "native"
 
 
 def test_the_limit_of_steps_ends_an_endless_launch(x):
@@ -72,8 +92,9 @@ def test_an_interrupt_ends_a_launch(grid, x):
 
 
 def test_workers_share_the_blocks_of_a_grid(monkeypatch):
-    monkeypatch.setattr(run, "_cores", lambda: 4)
+    monkeypatch.setattr(run, "available_cores", lambda: 4)
     monkeypatch.setattr(workers, "FIRST_FUEL", 10)
+    monkeypatch.setattr(run, "WORTH_A_THREAD", 1e-9)
     monkeypatch.setattr(workers, "SLICE", 1e-5)
     counts = np.random.default_rng(1).integers(0, 1000, 64 * 50).astype(np.uint32)
     y = np.zeros_like(counts)
@@ -84,8 +105,9 @@ def test_workers_share_the_blocks_of_a_grid(monkeypatch):
 
 
 def test_an_error_in_a_thread_is_raised(monkeypatch):
-    monkeypatch.setattr(run, "_cores", lambda: 4)
+    monkeypatch.setattr(run, "available_cores", lambda: 4)
     monkeypatch.setattr(workers, "FIRST_FUEL", 10)
+    monkeypatch.setattr(run, "WORTH_A_THREAD", 1e-9)
     advance, main = workers.Worker.advance, threading.main_thread()
 
     def failing(self, fuel):

@@ -54,7 +54,7 @@ def uninitialised_bits_of(array: NDArray[Any]) -> Iterator[tuple[int, NDArray[np
 
     The bits are a mask with a byte for each byte; it may be changed in place.
     """
-    if not array.nbytes:
+    if not array.nbytes or not len(_records):
         return
     lo, hi = byte_bounds(array)
     for state in list(_records):

@@ -53,7 +53,7 @@ class Argument(NamedTuple):
     @property
     def arrays(self) -> tuple[NDArray[Any], ...]:
         """The arrays that the argument points to."""
-        return arrays_of(self.value)
+        return () if type(self.value) is bytes else arrays_of(self.value)
 
     @property
     def pointed(self) -> "tuple[PointedArray, ...]":
@@ -88,40 +88,86 @@ def _advice(types: Sequence[SourceType]) -> str:
     return f". Write an array of a numba kernel as {NUMBA_ARRAY}" if is_numba else ""
 
 
-def read_arguments(
-    program: KernelProgram, values: Sequence[Any], called: str = "", labels: Sequence[str] = (), hidden: int = 0,
-    types: Sequence[SourceType] = (), keywords: Collection[str] = (),
-) -> list[Argument]:  # fmt: skip
-    """Read the arguments of a launch, one for each parameter; the ``hidden`` parameters at the end are set to zero.
+class ArgumentReader:
+    """Reads the arguments of the launches of a kernel, one for each parameter.
 
-    ``called`` is the kernel's name in messages; ``labels`` and ``types`` are the names and types of the visible
-    parameters in the source, if known. ``keywords`` are the given names that are not launch options: they may be meant
-    as names of arguments.
+    The ``hidden`` parameters at the end are set to zero. ``called`` is the kernel's name in messages; ``labels`` and
+    ``types`` are the names and types of the visible parameters in the source, if known.
     """
-    seen = program.parameters[: len(program.parameters) - hidden]
-    called = called or program.name
-    names = labels if len(labels) == len(seen) else names_in_text(program)[: len(seen)]
-    sources: Sequence[SourceType | None] = types or [None] * len(seen)
-    if len(values) != len(seen):
-        kinds = [kind_text(x) if source is None else source.text for x, source in zip(seen, sources, strict=True)]
-        listed = ", ".join(f"{name} {kind}".lstrip() for name, kind in zip(names, kinds, strict=True)) or "none"
-        raise ArgumentError(
-            f"{called} takes {len(seen)} argument{'s' * (len(seen) != 1)}, {len(values)} "
-            f"{'was' if len(values) == 1 else 'were'} given; its parameter{'' if len(seen) == 1 else 's'} "
-            f"{'is' if len(seen) == 1 else 'are'} {listed}{_advice(types)}"
+
+    def __init__(
+        self, program: KernelProgram, called: str = "", labels: Sequence[str] = (), hidden: int = 0,
+        types: Sequence[SourceType] = (),
+    ) -> None:  # fmt: skip
+        seen = program.parameters[: len(program.parameters) - hidden]
+        self._called, self._types = called or program.name, types
+        names = labels if len(labels) == len(seen) else names_in_text(program)[: len(seen)]
+        sources: Sequence[SourceType | None] = types or [None] * len(seen)
+        self._slots = [
+            _Slot(TypedParameter(parameter, source), i, name, self._called)
+            for i, (name, parameter, source) in enumerate(zip(names, seen, sources, strict=True))
+        ]
+        self._hidden = [Argument(x, x.name, bytes(x.bytes)) for x in program.parameters[len(seen) :]]
+
+    def read(self, values: Sequence[Any], keywords: Collection[str] = ()) -> list[Argument]:
+        """Read the arguments of a launch.
+
+        ``keywords`` are the given names that are not launch options: they may be meant as names of arguments.
+        """
+        slots = self._slots
+        if len(values) != len(slots):
+            raise ArgumentError(self._miscounted(len(values), keywords))
+        return [x.read(value) for x, value in zip(slots, values, strict=True)] + self._hidden
+
+    def _miscounted(self, given: int, keywords: Collection[str]) -> str:
+        count = len(self._slots)
+        kinds = [
+            kind_text(x.target.parameter) if x.target.source is None else x.target.source.text for x in self._slots
+        ]
+        listed = ", ".join(f"{x.name} {kind}".lstrip() for x, kind in zip(self._slots, kinds, strict=True)) or "none"
+        return (
+            f"{self._called} takes {count} argument{'s' * (count != 1)}, {given} "
+            f"{'was' if given == 1 else 'were'} given; its parameter{'' if count == 1 else 's'} "
+            f"{'is' if count == 1 else 'are'} {listed}{_advice(self._types)}"
             f"{_positional(keywords)}"
         )
-    out = []
-    for i, (name, parameter, source, value) in enumerate(zip(names, seen, sources, values, strict=True)):
-        label = f"argument {i}{f' ({name})' if name else ''} of {called}"
+
+
+_MOST_DTYPES = 64
+"""The dtypes that are kept for a parameter."""
+
+
+class _Slot:
+    """A parameter of a kernel, with its names in messages and in findings, and the dtypes that it has accepted."""
+
+    def __init__(self, target: TypedParameter, index: int, name: str, called: str) -> None:
+        self.target, self.name = target, name
+        self._label = f"argument {index}{f' ({name})' if name else ''} of {called}"
+        self._counted = _COUNTED if index and not name else ""
+        more = name or (target.source.text if target.source else "")
+        self._shown = f"argument {index} ({more}) of {called}" if more else self._label
+        self._dtypes: set[np.dtype[Any]] = set()
+        is_integer = target.parameter.type[0] != "f" and not target.is_struct
+        self._is_integer = is_integer and not (target.is_pointer and target.reaches_arrays)
+        self._least, self._most = target.range if self._is_integer else (0, -1)
+        self._size = bits_of_type(target.parameter.type) // 8
+
+    def read(self, value: Any) -> Argument:
+        """Read an argument; an integer or an array as there was one before takes no further checks."""
+        parameter, label = self.target.parameter, self._label
+        if type(value) is int and self._least <= value <= self._most:
+            packed = value.to_bytes(self._size, "little", signed=value < 0)
+            return Argument(parameter, label, packed, self._shown)
+        dtype = value.dtype if type(value) is np.ndarray else None
+        if dtype in self._dtypes and value.flags.c_contiguous:
+            return Argument(parameter, label, value, self._shown)
         try:
-            read = _read(TypedParameter(parameter, source), value, label)
+            read = _read(self.target, value, label)
         except FragmentMismatchError as error:
-            counted = _COUNTED if i and not name else ""
-            raise type(error)(str(error).replace(label, label + counted, 1)) from None
-        more = name or (source.text if source else "")
-        out.append(Argument(parameter, label, read, f"argument {i} ({more}) of {called}" if more else label))
-    return out + [Argument(x, x.name, bytes(x.bytes)) for x in program.parameters[len(seen) :]]
+            raise type(error)(str(error).replace(label, label + self._counted, 1)) from None
+        if dtype is not None and read is value and len(self._dtypes) < _MOST_DTYPES:
+            self._dtypes.add(dtype)
+        return Argument(parameter, label, read, self._shown)
 
 
 _NOWHERE = Parameter("", "b64", 0, 8, 0)
@@ -141,9 +187,11 @@ def variable_arguments(structs: Mapping[str, StructArray]) -> list[Argument]:
 def pack_parameters(program: KernelProgram, arguments: Sequence[Argument], map_array: MapArray) -> bytes:
     """Return the bytes of all parameters, after mapping every array."""
     out = bytearray(program.parameter_bytes)
-    for argument in (x for x in arguments if not x.variable):
-        parameter, packed = argument.parameter, _packed(argument, map_array)
-        out[parameter.offset : parameter.offset + parameter.bytes] = packed[: parameter.bytes]
+    for argument in arguments:
+        parameter, _, value, _, variable = argument
+        if not variable:
+            packed = value if type(value) is bytes else _packed(argument, map_array)
+            out[parameter.offset : parameter.offset + parameter.bytes] = packed[: parameter.bytes]
     return bytes(out)
 
 
@@ -177,7 +225,7 @@ def require_aligned(arguments: Sequence[Argument], addresses: Mapping[str, int])
     """Reject arrays that violate the alignment that ``.ptr .align`` promises; ``addresses`` are by label."""
     for parameter, label, value, *_ in arguments:
         multiple = parameter.pointee_alignment
-        if isinstance(value, np.ndarray | Raw) and multiple and (offset := addresses[label] % multiple):
+        if multiple and isinstance(value, np.ndarray | Raw) and (offset := addresses[label] % multiple):
             raise AlignmentError(
                 f"{label} starts {offset} bytes after a multiple of {multiple}, but .ptr .align {multiple} promises "
                 "such a multiple; pass an array with this alignment, such as a copy"
@@ -185,10 +233,13 @@ def require_aligned(arguments: Sequence[Argument], addresses: Mapping[str, int])
             )
 
 
+_STRUCTS = (Struct, StructArray)
+
+
 def require_relocated(arguments: Sequence[Argument]) -> None:
     """Reject ctypes structs with addresses of the host, which no array has in this launch."""
     for _, label, value, *_ in arguments:
-        for name, address in value.addresses if isinstance(value, Struct | StructArray) else ():
+        for name, address in value.addresses if isinstance(value, _STRUCTS) else ():
             raise ArgumentValueError(
                 f"the pointer {name} of {label} is {address:#x}, an address of the host: name the array to which it "
                 f'points, wmma_emu.ptx.Struct(..., pointers={{"{name}": x}}), or launch with addresses="host"'

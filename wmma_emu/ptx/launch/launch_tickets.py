@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: MIT
 """Concurrent launches: launches that share memory run one after another, others at the same time.
 
-A launch works on copies of its arrays and of the variables of its module, and writes them back when it ends. Two
+A launch works on copies of the memory that it may write, and copies them back when it ends. Two
 launches that share bytes must therefore follow one another, as in one CUDA stream, whatever their modules are.
 """
 
 import os
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from numpy.lib.array_utils import byte_bounds
@@ -35,25 +36,30 @@ class LaunchTicket:
 
     Hold ``lock`` in a ``with`` statement for the duration of the launch, and call `wait` first. A launch waits only for
     earlier launches, so that no order of arguments can cause a deadlock. Because the lock is a Python lock, an
-    interrupt at any moment releases it.
+    interrupt at any moment releases it. ``shares`` returns the launch's memory, if there is another launch.
 
     Examples
     --------
     >>> import numpy as np
     >>> x = np.zeros(8, np.uint32)
-    >>> first = LaunchTicket("first", host_ranges("x", [x[:5]]))
-    >>> second = LaunchTicket("second", host_ranges("y", [x[4:]]))
+    >>> first = LaunchTicket("first", lambda: host_ranges("x", [x[:5]]))
+    >>> second = LaunchTicket("second", lambda: host_ranges("y", [x[4:]]))
     >>> with first.lock:
     ...     first.wait()
     ...     hex(sum(own.lo == x[4:].ctypes.data for own, _ in second.conflicts(first)))
     '0x1'
     """
 
-    def __init__(self, called: str, shares: Iterable[HostRange]) -> None:
-        self.called, self.ranges = called, tuple(shares)
+    def __init__(self, called: str, shares: Callable[[], Iterable[HostRange]]) -> None:
+        self.called, self._shares = called, shares
         self.lock = threading.Lock()
         self._thread = threading.get_ident()
         self._began = False
+
+    @cached_property
+    def ranges(self) -> tuple[HostRange, ...]:
+        """The memory that the launch shares with others."""
+        return tuple(self._shares())
 
     def wait(self) -> None:
         """Wait until all earlier launches that share memory have ended; the caller holds the lock.
@@ -72,6 +78,11 @@ class LaunchTicket:
             with ticket.lock:
                 pass
         self._began = True
+
+    def end(self) -> None:
+        """Forget the memory, when the launch has copied its results back."""
+        self._shares = tuple
+        self.__dict__.pop("ranges", None)
 
     def conflicts(self, other: "LaunchTicket") -> list[tuple[HostRange, HostRange]]:
         """Return the memory that both launches use and at least one may write."""

@@ -27,7 +27,7 @@ from wmma_emu.ptx.launch.report import Report, summary_of
 from wmma_emu.ptx.launch.runner import Runner
 from wmma_emu.ptx.launch.schedules import Run, require_same_results
 from wmma_emu.ptx.launch.silenced_lines import apply_launch_silences, require_lines
-from wmma_emu.ptx.launch.silences import SilenceOutcome, silenced_findings
+from wmma_emu.ptx.launch.silences import Silenced, SilenceOutcome, silenced_findings
 from wmma_emu.ptx.launch.structs import array_of
 from wmma_emu.ptx.launch.texture_caveats import caveats_of
 from wmma_emu.ptx.launch.unused_values import classify_uses
@@ -38,6 +38,7 @@ from wmma_emu.ptx.memory.races.race import RacedBytes
 from wmma_emu.ptx.memory.races.suspects import Suspects
 from wmma_emu.ptx.memory.variables import ModuleMemory
 from wmma_emu.ptx.orders import BACKWARDS
+from wmma_emu.ptx.reports.finding import Finding
 from wmma_emu.ptx.reports.make import FindingMaker, numbered
 
 _PATIENCE = 4
@@ -54,9 +55,10 @@ class Launch(Runner):
     def __call__(self, *arguments: Any, **options: Any) -> Report:
         """Run the kernel and update the arrays.
 
-        The kernel works on copies, which are copied back at the end. Concurrent launches that share an array, a part of
-        one, or a variable of their module run one after another, in the order of the calls; launches that share no
-        memory run at the same time. (A launch that only reads an array also waits for launches that write it.)
+        The kernel works on copies of the memory that it may write, which are copied back at the end. Launches that
+        share an array, a part of one, or a variable of their module run one after another, in the order of the calls;
+        launches that share no memory run at the same time. (A launch that only reads an array also waits for launches
+        that write it.)
 
         Parameters
         ----------
@@ -107,14 +109,17 @@ class Launch(Runner):
         values = [*given.values, *variable_arguments(module.structs), *object_arguments(chosen.objects)]
         given = given._replace(values=values)
         actions = chosen.actions
-        ticket = LaunchTicket(kernel.called, _host_ranges(values, chosen.reached, module.variables))
+        ticket = LaunchTicket(kernel.called, partial(_host_ranges, values, chosen.reached, module.variables))
         with ticket.lock:
-            ticket.wait()
-            launching = Launching(self, (*values,), bool(chosen.cooperative), chosen)
-            finish = chosen.observe and chosen.observe(launching)
-            report = self._run_all(given, chosen, actions, spent)
-            if finish:
-                finish(report)
+            try:
+                ticket.wait()
+                launching = Launching(self, (*values,), bool(chosen.cooperative), chosen)
+                finish = chosen.observe and chosen.observe(launching)
+                report = self._run_all(given, chosen, actions, spent)
+                if finish:
+                    finish(report)
+            finally:
+                ticket.end()
         if warned := actions.findings_with("warn", report.findings):
             said = summary_of(replace(report, findings=warned))
             warnings.warn(KernelFindingsWarning(said, [x.title for x in warned]), stacklevel=level_of_the_caller())
@@ -299,12 +304,12 @@ class Launch(Runner):
         others |= {x.name: variable_of(x.name, x.memory) for x in options.reached}
         return LaunchNames(names_of(self.kernel.module, self.kernel), shown, others)
 
-    def _report(
-        self, counts: Counts, sightings: list[Sighting], given: LaunchArguments, options: LaunchOptions,
+    def _findings(
+        self, judged: SilenceOutcome, counts: Counts, given: LaunchArguments, options: LaunchOptions,
         replay: Replay | None,
-    ) -> Report:  # fmt: skip
+    ) -> tuple[tuple[Finding, ...], tuple[Silenced, ...]]:  # fmt: skip
+        """Make the findings of a launch, and the silenced ones."""
         kernel = self.kernel
-        judged = self._apply_silences(sightings, options)
         make = FindingMaker(
             kernel.program, kernel.called, kernel.module.arch.name, kernel.module.files.text,
             self._names(given.values, options) if replay is None else replay.names,
@@ -317,6 +322,15 @@ class Launch(Runner):
         named = numbered([*found, *(x.finding for x in silenced)])
         found = named[: len(found)]
         silenced = tuple(x._replace(finding=y) for x, y in zip(silenced, named[len(found) :], strict=True))
+        return found, silenced
+
+    def _report(
+        self, counts: Counts, sightings: list[Sighting], given: LaunchArguments, options: LaunchOptions,
+        replay: Replay | None,
+    ) -> Report:  # fmt: skip
+        kernel = self.kernel
+        judged = self._apply_silences(sightings, options)
+        found, silenced = self._findings(judged, counts, given, options, replay) if sightings else ((), ())
         baseline = options.known
         findings, known = (found, ()) if baseline is None else baseline.divided(found)
         return Report(

@@ -9,7 +9,7 @@ from wmma_emu.errors import BackendUnavailableError, UnsupportedInstructionError
 from wmma_emu.instructions.launches import Dim3
 from wmma_emu.ptx.launch.options import Course, LaunchOptions
 from wmma_emu.ptx.launch.prepared_kernel import PreparedKernel
-from wmma_emu.ptx.machine.limits import Counts
+from wmma_emu.ptx.machine.limits import Counts, Deadline
 from wmma_emu.ptx.memory.heap import GlobalMemory
 
 if TYPE_CHECKING:
@@ -37,22 +37,27 @@ _SHARE = 0.9
 class NativeLaunch:
     """An attempt to run a launch on the native machine.
 
-    ``reason`` is why the NumPy machine has to run it, "" if the native machine does.
+    ``reason`` is why the NumPy machine has to run it, "" if the native machine does. ``spent`` are the seconds of the
+    time limit that have passed, at first before the attempt, then with it.
     """
 
-    def __init__(self, kernel: PreparedKernel, options: LaunchOptions, course: Course, *, is_plain: bool) -> None:
+    def __init__(
+        self, kernel: PreparedKernel, options: LaunchOptions, course: Course, spent: float, *, is_plain: bool
+    ) -> None:  # fmt: skip
         self._kernel, self._options = kernel, options
         self._table: KernelTable | None = None
-        self.seconds = 0.0
+        self.spent = spent
         self.reason = _unsuitable(kernel, options, course, is_plain)
         if not self.reason:
-            self._table, self.reason = kernel.native_table()
+            deadline = Deadline(options.limits, spent=spent)
+            self._table, self.reason = kernel.native_table(deadline)
+            self.spent = deadline.seconds
         if self.reason and options.machine == "native" and is_plain:
             raise UnsupportedInstructionError(f"{kernel.called} cannot run on the native machine: {self.reason}")
 
     def run(
-        self, heap: GlobalMemory, parameters: bytes, grid: Dim3, block: Dim3, shared_bytes: int, spent: float
-    ) -> Counts | None:
+        self, heap: GlobalMemory, parameters: bytes, grid: Dim3, block: Dim3, shared_bytes: int
+    ) -> Counts | None:  # fmt: skip
         """Run the launch; return None if the NumPy machine has to run it, with the heap as it was."""
         if self._table is None:
             return None
@@ -62,7 +67,7 @@ class NativeLaunch:
 
         launching = Launching(self._table, self._kernel.module.arch, heap, parameters, grid, block, shared_bytes)
         try:
-            outcome = run(launching, self._options.limits, spent)
+            outcome = run(launching, self._options.limits, self.spent)
         except NotNativeError as error:
             self.reason = str(error)
             return None
@@ -70,10 +75,10 @@ class NativeLaunch:
             heap.follows_writes = "undefined" in self._options.checks
             return outcome.counts
         heap.reset()
-        self.seconds = outcome.seconds - spent
+        before, self.spent = self.spent, outcome.seconds
         if self._options.max_seconds is not None:
             # Where the time is over, the NumPy machine raises the error, after it has reached what takes so long.
-            self.seconds = min(self.seconds, max(_SHARE * self._options.max_seconds - spent, 0))
+            self.spent = min(self.spent, max(_SHARE * self._options.max_seconds, before))
         self.reason = "; ".join(_TEXTS[x.name or ""] for x in outcome.flags)
         return None
 

@@ -3,6 +3,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import cache
 from os import PathLike
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
@@ -273,14 +274,16 @@ class LaunchOptions:
         CallError
             If an option does not exist.
         """
-        known = [x.name for x in fields(self)]
+        if not changes:
+            return self
         if unknown := unknown_options(changes):
+            known = [x.name for x in fields(self)]
             legal = f"it has {', '.join(known)}, and a module has {', '.join(_MODULE_OPTIONS)} too"
             hint = did_you_mean(unknown[0], [*known, *_MODULE_OPTIONS], legal)
             raise CallError(f"a launch has no option {unknown[0]}{hint}")
         if "silence" in changes:
             changes = {**changes, "silence": (*self.silence, *silences_of(changes["silence"]))}
-        return replace(self, **changes) if changes else self
+        return replace(self, **changes)
 
     @property
     def is_at_host_addresses(self) -> bool:
@@ -329,8 +332,13 @@ def is_time_limit(given: object) -> bool:
 
 def unknown_options(given: Iterable[str]) -> list[str]:
     """Return the names that are not options of a launch."""
-    known = [x.name for x in fields(LaunchOptions)]
-    return [x for x in given if x not in known]
+    return [x for x in given if x not in _names()]
+
+
+@cache
+def _names() -> frozenset[str]:
+    """Return the names of the options."""
+    return frozenset(x.name for x in fields(LaunchOptions))
 
 
 def _findings_of(given: object) -> str | tuple[str, ...]:

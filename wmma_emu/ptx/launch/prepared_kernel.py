@@ -2,12 +2,13 @@
 """From a program to a kernel that can be launched: legality, fusion, folding, arguments."""
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from wmma_emu.errors import LaunchLimitError, UnsupportedInstructionError
 from wmma_emu.instructions.launches import Dim3
 from wmma_emu.ptx.cpp.demangle import plain_name
-from wmma_emu.ptx.launch.arguments import Argument, LaunchArguments, read_arguments
+from wmma_emu.ptx.launch.arguments import Argument, ArgumentReader, LaunchArguments
 from wmma_emu.ptx.launch.options import unknown_options
 from wmma_emu.ptx.launch.ptx_text import PtxText
 from wmma_emu.ptx.launch.source_types import SourceTypes, types_of_name
@@ -57,7 +58,7 @@ class PreparedKernel:
     @property
     def compiled(self) -> CompiledProgram:
         """The compiled program that the machine executes."""
-        return self.compile(Deadline(Limits()))
+        return self._compiled or self.compile(Deadline(Limits()))
 
     def compile(self, deadline: Deadline) -> CompiledProgram:
         """Compile the program, once, within a time limit.
@@ -71,22 +72,33 @@ class PreparedKernel:
             try:
                 self._compiled = compile_program(self.program, self.binding, deadline.check)
             except Exceeded as error:
-                raise LaunchLimitError(
-                    f"the compilation of {self.called}, which has {len(self.program.instructions)} instructions, took "
-                    f"more than {error}: raise max_seconds"
-                ) from None
+                raise self._late(error) from None
         return self._compiled
 
-    def native_table(self) -> "tuple[KernelTable | None, str]":
-        """Return the table of the native machine, made once; or None, and why the kernel has none."""
+    def _late(self, error: Exceeded) -> LaunchLimitError:
+        return LaunchLimitError(
+            f"the compilation of {self.called}, which has {len(self.program.instructions)} instructions, took "
+            f"more than {error}: raise max_seconds"
+        )
+
+    def native_table(self, deadline: Deadline) -> "tuple[KernelTable | None, str]":
+        """Return the table of the native machine, made once; or None, and why the kernel has none.
+
+        Raises
+        ------
+        LaunchLimitError
+            If it takes longer than the time limit.
+        """
         if self._native is None:
             from wmma_emu.ptx.native.rows import NotNativeError
             from wmma_emu.ptx.native.table import table_of
 
             try:
-                self._native = table_of(self.compiled, self.binding), ""
+                self._native = table_of(self.compiled, self.binding, deadline.check), ""
             except NotNativeError as error:
                 self._native = None, str(error)
+            except Exceeded as error:
+                raise self._late(error) from None
         return self._native
 
     def require_modelled(self) -> None:
@@ -120,11 +132,11 @@ class PreparedKernel:
 
     def read(self, arguments: Sequence[Any], keywords: dict[str, Any], grid: Dim3) -> LaunchArguments:
         """Read the arguments of a launch; keywords that are arguments, not options, are removed from the dict."""
-        values = read_arguments(
-            self.program, arguments, self.called, self.labels, self.hidden_parameters, self.types.types,
-            unknown_options(keywords),
-        )  # fmt: skip
-        return LaunchArguments(values, self.assumed)
+        return LaunchArguments(self._reader.read(arguments, unknown_options(keywords)), self.assumed)
+
+    @cached_property
+    def _reader(self) -> ArgumentReader:
+        return ArgumentReader(self.program, self.called, self.labels, self.hidden_parameters, self.types.types)
 
     def check_arguments(self, arguments: Sequence[Argument], places: dict[str, int]) -> None:
         """Reject arguments that violate the compiler's assumptions; ``places`` are addresses of arrays by label."""

@@ -60,10 +60,14 @@ class Runner:
         heap = GlobalMemory(
             module.program, variables, limit=options.max_bytes, host=host, device_heap_bytes=options.heap_bytes
         )
-        heap.expect([*(x for value in values for x in value.arrays), *(x.memory for x in options.reached)])
+        arrays = (x for value in values if type(value.value) is not bytes for x in value.arrays)
+        heap.expect([*arrays, *(x.memory for x in options.reached)])
         places: dict[str, int] = {}
-        pointees = {x.label: kind.pointee for x, kind in zip(values, kernel.types.types, strict=False)}
-        shown = {value.label: value.shown or value.label for value in values}
+        pointees = {
+            x.label: kind.pointee for x, kind in zip(values, kernel.types.types, strict=False)
+            if type(x.value) is not bytes
+        }  # fmt: skip
+        shown = {x.label: x.shown or x.label for x in values if type(x.value) is not bytes}
 
         def place(array: Any, label: str) -> int:
             if isinstance(array, Texture | Surface):
@@ -84,9 +88,9 @@ class Runner:
         require_aligned(values, places)
         kernel.check_arguments(values, places)
         native = NativeLaunch(
-            kernel, options, course, is_plain=recorder is None and suspects is None and compiled is None
+            kernel, options, course, spent, is_plain=recorder is None and suspects is None and compiled is None
         )
-        done = native.run(heap, parameters, self.grid, self.block, self.shared_bytes, spent)
+        done = native.run(heap, parameters, self.grid, self.block, self.shared_bytes)
         if done is not None:
             return Run(heap, done), []
         checks = frozenset(options.checks)
@@ -95,6 +99,6 @@ class Runner:
             compiled or kernel.compiled, heap, parameters, self.grid, self.block, self.shared_bytes,
             binding=kernel.binding, findings=findings, limits=options.limits, schedule=course.seed, checks=checks,
             fill=options.fill, raced=raced, suspects=suspects, recorder=recorder,
-            cooperative=bool(options.cooperative), spent=spent + native.seconds, asynchrony=course.asynchrony,
+            cooperative=bool(options.cooperative), spent=native.spent, asynchrony=course.asynchrony,
         )  # fmt: skip
         return Run(heap, counts._replace(machine_reason=native.reason)), list(findings)

@@ -13,8 +13,13 @@ from wmma_emu.ptx.textures.objects import Texture
 
 def caveats_of(compiled: CompiledProgram, values: Iterable[Argument]) -> tuple[NotBitExact, ...]:
     """Return the instructions of a launch that are not proved to be bit-exact, each with its reasons."""
-    textures = [x for value in values for x in objects_in(value.value) if isinstance(x, Texture)]
+    textures = [
+        x for value in values if type(value.value) is not bytes for x in objects_in(value.value)
+        if isinstance(x, Texture)
+    ]  # fmt: skip
     known = tuple(x for x in compiled.not_bit_exact if x.reason != IF_FILTERED)
+    if not textures:
+        return known
     fetches = (x for x in compiled.program.instructions if x.mnemonic == "tex")
     return known + tuple(y for x in fetches for y in _of_fetch(x, textures))
 

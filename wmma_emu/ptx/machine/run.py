@@ -123,7 +123,7 @@ def _run_once(
         compiled = replace(compiled, program=program)
     program = compiled.program
     size_of_wave = _require_all_at_once if cooperative else blocks_at_once
-    size = size_of_wave(compiled, heap, grid, block, dynamic_shared_bytes, limits)
+    size = size_of_wave(bytes_of_block(program, block, dynamic_shared_bytes), heap, grid, block, limits)
     order = order_of(schedule)
     warps = -(-prod(block) // LANES)
     causality = order_of_launch(prod(grid), warps, program.instructions, is_used="races" in checks)
@@ -187,11 +187,11 @@ def _waves(count: int, size: int, order: Order | None) -> Iterator[NDArray[np.in
         yield blocks if order is None else order.permutation(blocks)
 
 
-def blocks_at_once(
-    compiled: CompiledProgram, heap: GlobalMemory, grid: Dim3, block: Dim3, dynamic_shared_bytes: int, limits: Limits
-) -> int:
-    """Choose the number of blocks of a wave: enough for NumPy to be fast, few enough for memory."""
-    one = _bytes_of_block(compiled.program, block, dynamic_shared_bytes)
+def blocks_at_once(one: int, heap: GlobalMemory, grid: Dim3, block: Dim3, limits: Limits) -> int:
+    """Choose the number of blocks of a wave: enough for NumPy to be fast, few enough for memory.
+
+    ``one`` is the number of bytes of a block.
+    """
     left = limits.bytes - heap.bytes_used
     if one > left:
         raise LaunchLimitError(
@@ -202,11 +202,9 @@ def blocks_at_once(
     return int(max(1, min(prod(grid), _THREADS_AT_ONCE // (warps * LANES), left // max(one, 1))))
 
 
-def _require_all_at_once(
-    compiled: CompiledProgram, heap: GlobalMemory, grid: Dim3, block: Dim3, dynamic_shared_bytes: int, limits: Limits
-) -> int:
+def _require_all_at_once(one: int, heap: GlobalMemory, grid: Dim3, block: Dim3, limits: Limits) -> int:
     """Return the number of blocks of a grid that runs as one wave, if the memory is sufficient."""
-    needed = prod(grid) * _bytes_of_block(compiled.program, block, dynamic_shared_bytes)
+    needed = prod(grid) * one
     left = limits.bytes - heap.bytes_used
     if needed > left:
         raise LaunchLimitError(
@@ -217,7 +215,8 @@ def _require_all_at_once(
     return prod(grid)
 
 
-def _bytes_of_block(program: KernelProgram, block: Dim3, dynamic_shared_bytes: int) -> int:
+def bytes_of_block(program: KernelProgram, block: Dim3, dynamic_shared_bytes: int) -> int:
+    """Return the bytes that a block takes on the NumPy machine."""
     warps = -(-prod(block) // LANES)
     registers = sum(-(-bits_of_type(x.type) // 8) for x in program.registers)
     return WaveMemory.bytes_for(program, 1, warps, dynamic_shared_bytes) + registers * warps * LANES

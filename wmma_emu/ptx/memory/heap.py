@@ -11,10 +11,11 @@ from numpy.lib.array_utils import byte_bounds
 from numpy.typing import NDArray
 
 from wmma_emu.errors import ArgumentValueError, WmmaEmuError
+from wmma_emu.ptx.copied_bytes import KEPT, copy_bytes
 from wmma_emu.ptx.definedness.empty_arrays import uninitialised_bits_of
 from wmma_emu.ptx.definedness.origins import Origins
 from wmma_emu.ptx.memory.address_map import HEAP, Range, red_zone, round_up
-from wmma_emu.ptx.memory.buffers import bytes_of, extent_of, require_mappable, spans_of
+from wmma_emu.ptx.memory.buffers import bytes_of, extent_of, require_mappable, united
 from wmma_emu.ptx.memory.device_heap import DeviceHeap
 from wmma_emu.ptx.memory.footprint import DEFAULT_LIMIT, require_within
 from wmma_emu.ptx.memory.placement import HostAddresses, Placement
@@ -30,7 +31,7 @@ class Mapped(NamedTuple):
     """An array of the user, with its position in the heap and its address.
 
     ``pointee`` is the type that the array's pointer points to: "class", "plain" for scalars and CUDA's vectors, "" if
-    it is not known.
+    it is not known. ``host`` is the address of its first byte on the host.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Mapped(NamedTuple):
     writeable: bool
     address: int
     pointee: str = ""
+    host: int = 0
 
 
 def alignment_of(array: NDArray[Any]) -> int:
@@ -50,7 +52,9 @@ def alignment_of(array: NDArray[Any]) -> int:
     >>> alignment_of(np.zeros(1000)), alignment_of(np.zeros(1000, np.int16)[129:])
     (0, 2)
     """
-    return (byte_bounds(array)[0] - extent_of(array)[0]) % ALIGNMENT if array.nbytes else 0
+    if not array.nbytes or array.base is None:
+        return 0
+    return (byte_bounds(array)[0] - extent_of(array)[0]) % ALIGNMENT
 
 
 class _Reservation(NamedTuple):
@@ -95,7 +99,10 @@ class GlobalMemory:
         self.written: set[int] = set()
         self._reservations: list[_Reservation] = []
         self._expected: list[tuple[int, int]] = []
+        self._bounds: dict[int, tuple[NDArray[Any], tuple[int, int]]] = {}
         self._built: NDArray[np.uint8] | None = None
+        self._copied: dict[int, NDArray[np.uint8]] = {}
+        self._copied_variables: NDArray[np.uint8] | None = None
         self._end = round_up(self.variables.end, 1 << 16)
         self._device_heap_bytes = device_heap_bytes
         self.device_heap: DeviceHeap | None = None
@@ -103,7 +110,7 @@ class GlobalMemory:
         if self.device_heap is not None:
             self._end = round_up(self._end + self.device_heap.span, 1 << 16)
         self.bytes_used = self.variables.end  # of the host, without red zones, which are never accessed
-        self.ranges: list[Range] = []
+        self._ranges: list[Range] | None = None
         self.origins = Origins()
         self.workspace = 0
         self.objects: dict[int, MappedObject[Any]] = {}
@@ -143,7 +150,7 @@ class GlobalMemory:
         (10, 30, True)
         """
         if self._host is None:
-            self._expected += spans_of(arrays)
+            self._expected += united((self._bounds_of(x) for x in arrays if x.nbytes), 1)
             return
         for lo, hi in self._host.spans(arrays):
             require_within(self.limit, self.bytes_used + hi - lo, "the launch, with its arrays,")
@@ -152,28 +159,36 @@ class GlobalMemory:
 
     def map(self, array: object, name: str, pointee: str = "") -> int:
         """Map an array's bytes and return their address; ``pointee`` is as in `Mapped`."""
-        if self._built is not None:
+        if self._ranges is not None:
             raise WmmaEmuError(f"{name} is mapped after the launch began; map all arrays first")
         data = require_mappable(array, name)
-        position = self._position(data, name) if data.nbytes else self._reserve(0)
+        lo, hi = self._bounds_of(data)
+        position = self._position(data, name, lo, hi) if data.nbytes else self._reserve(0)
         address = self.placement.address_at(position)
         if self._host is not None and not data.nbytes:
             address, _ = self._host.bounds(data)
         writeable = bool(data.flags.writeable)
-        self.mapped.append(Mapped(name, data, position, position + data.nbytes, writeable, address, pointee))
+        self.mapped.append(Mapped(name, data, position, position + data.nbytes, writeable, address, pointee, lo))
         return address
+
+    def _bounds_of(self, array: NDArray[Any]) -> tuple[int, int]:
+        """Return the host address of an array's first byte and the end, which are looked up once in a launch."""
+        known = self._bounds.get(id(array))
+        if known is None:
+            known = self._bounds[id(array)] = array, byte_bounds(array)
+        return known[1]
 
     def map_object(self, value: TextureObject, name: str) -> int:
         """Map the array of a texture or a surface, and return the handle of the object."""
         self.objects[value.handle] = MappedObject(value, self.map(value.array, name))
         return value.handle
 
-    def _position(self, data: NDArray[Any], name: str) -> int:
+    def _position(self, data: NDArray[Any], name: str, lo: int, hi: int) -> int:
+        """Return the position of an array whose bytes on the host are from ``lo`` to before ``hi``."""
         if self._host is not None:
             placed = self.placement.position_of(self._host.bounds(data)[0])
             if placed >= 0:
                 return placed
-        lo, hi = byte_bounds(data)
         for known in self._reservations:
             if known.host_lo <= lo and hi <= known.host_hi:
                 return known.position + lo - known.host_lo
@@ -202,21 +217,66 @@ class GlobalMemory:
         return HEAP + self.variables.position(symbol)
 
     @property
+    def size(self) -> int:
+        """The number of bytes of the heap, with its red zones."""
+        return round_up(self._end) + ALIGNMENT
+
+    @property
+    def ranges(self) -> list[Range]:
+        """The ranges that may be accessed; no array can be mapped after the first use."""
+        if self._ranges is None:
+            self._ranges = self._legal()
+            self._starts = [r.lo for r in self._ranges]
+            for m in self.mapped:
+                for lo, bits in uninitialised_bits_of(m.array):
+                    self.uninitialised.kept[m.lo + lo : m.lo + lo + len(bits)] = bits
+        return self._ranges
+
+    @property
     def buffer(self) -> NDArray[np.uint8]:
-        """All bytes of the heap; the first use copies the arrays in, and no array can be mapped from then on."""
+        """All bytes of the heap; the first use copies the arrays in."""
         if self._built is None:
+            ranges = self.ranges
             # The system allocates zeroed pages on first use: red zones cost nothing.
-            self._built = np.zeros(round_up(self._end) + ALIGNMENT, np.uint8)
-            self.ranges = self._legal()
-            self._starts = [r.lo for r in self.ranges]
+            self._built = np.zeros(self.size, np.uint8)
             self.variables.copy_in(self._built)
             if self.device_heap is not None:
                 self.device_heap.copy_in(self._built)
             for m in self.mapped:
                 self._built[m.lo : m.hi] = bytes_of(m.array)
-                for lo, bits in uninitialised_bits_of(m.array):
-                    self.uninitialised.kept[m.lo + lo : m.lo + lo + len(bits)] = bits
+            for i, copied in self._copied.items():
+                self._built[ranges[i].lo : ranges[i].hi] = copied
         return self._built
+
+    def copied(self, index: int) -> NDArray[np.uint8]:
+        """Return a copy of the bytes of a range, for a machine that does not use `buffer`.
+
+        If the range is in `written`, `copy_back` copies the bytes back.
+        """
+        found = self._copied.get(index)
+        if found is None:
+            r = self.ranges[index]
+            if index < len(self.variables.ranges()):
+                if self._copied_variables is None:
+                    self._copied_variables = np.zeros(self.variables.end, np.uint8)
+                    self.variables.copy_in(self._copied_variables)
+                found = self._copied_variables[r.lo : r.hi]
+            else:
+                found = KEPT.take(r.hi - r.lo)
+                for m in self.mapped:
+                    a, b = max(r.lo, m.lo), min(r.hi, m.hi)
+                    if a < b:
+                        copy_bytes(found[a - r.lo : b - r.lo], bytes_of(m.array)[a - m.lo : b - m.lo])
+            self._copied[index] = found
+        return found
+
+    def in_place(self, index: int) -> int:
+        """Return the host address of a range that a launch only reads: in the array that has all of it, or a copy."""
+        r = self.ranges[index]
+        for m in self.mapped:
+            if m.lo <= r.lo and r.hi <= m.hi and r.hi > r.lo:
+                return m.host + r.lo - m.lo
+        return int(self.copied(index).ctypes.data)
 
     @property
     def has_uninitialised(self) -> bool:
@@ -227,9 +287,7 @@ class GlobalMemory:
     def uninitialised(self) -> UninitialisedBits:
         """The uninitialised bits: those of arrays that `empty` made, and those that kernels store."""
         if self._uninitialised is None:
-            self._uninitialised = UninitialisedBits(
-                "global", round_up(self._end) + ALIGNMENT, self.origins, is_written=True
-            )
+            self._uninitialised = UninitialisedBits("global", self.size, self.origins, is_written=True)
         return self._uninitialised
 
     def view(self, unit: int) -> NDArray[Any]:
@@ -312,27 +370,36 @@ class GlobalMemory:
 
     def reset(self) -> None:
         """Discard everything that was written since the launch began."""
-        self._built = None
+        self._built = self._copied_variables = self._ranges = None
+        self._copied.clear()
         self._views.clear()
         self.written.clear()
         self._begin_device_heap()
 
     def copy_back(self) -> None:
         """Copy written bytes back to the user's arrays, and to the module's variables."""
-        if self._built is None:
+        if self._ranges is None:
             return
-        self.variables.copy_back(self._built)
+        variables = self._copied_variables if self._built is None else self._built
+        if variables is not None:
+            self.variables.copy_back(variables)
         if self.device_heap is not None:
-            self.variables.device_heap = self.device_heap.copy_back(self._built)
+            self.variables.device_heap = self.device_heap.copy_back(self.buffer)
         self.keep_uninitialised()
         for m in self.mapped:
             if not m.writeable or m.hi == m.lo:
                 continue
             for i in range(self.range_at(m.lo), self.range_at(m.hi - 1) + 1):
                 if i in self.written:
-                    a, b = max(self.ranges[i].lo, m.lo), min(self.ranges[i].hi, m.hi)
-                    bytes_of(m.array)[a - m.lo : b - m.lo] = self._built[a:b]
+                    r = self._ranges[i]
+                    a, b = max(r.lo, m.lo), min(r.hi, m.hi)
+                    found = self._copied[i][a - r.lo : b - r.lo] if self._built is None else self._built[a:b]
+                    copy_bytes(bytes_of(m.array)[a - m.lo : b - m.lo], found)
         self.written.clear()
+        for i, copied in self._copied.items():
+            if self._copied_variables is None or i >= len(self.variables.ranges()):
+                KEPT.give(copied)
+        self._copied.clear()
 
     def keep_uninitialised(self) -> None:
         """Update which bits of arrays from `empty` are uninitialised.

@@ -30,16 +30,25 @@ def define_driver(module: ir.Module) -> ir.Function:
     (context,) = body.arguments
     with body.loop():
         with body.when(word(context, MachineWord.IS_RUNNING).equals(0)):
-            counter = host(context, MachineWord.NEXT_BLOCK)
-            one = body.constant(LONG, 1)
-            number = Bits(body, body.builder.atomic_rmw("add", counter.value, one.value, "monotonic"))
+            with body.when(word(context, MachineWord.OWN_BLOCK) >= word(context, MachineWord.OWN_END)):
+                _take(body, context)
+            number = word(context, MachineWord.OWN_BLOCK)
             with body.when(number >= word(context, MachineWord.LAST_BLOCK)):
                 body.give(body.constant(WORD, DONE))
+            put(context, MachineWord.OWN_BLOCK, number + 1)
             begin(body, context, number)
         with body.when(run_block(body, context).differs(DONE)):
             body.give(body.constant(WORD, UNFINISHED))
         end(body, context)
     return body.function
+
+
+def _take(body: Body, context: Bits) -> None:
+    """Take the next blocks that no worker has."""
+    counter, count = host(context, MachineWord.NEXT_BLOCK), word(context, MachineWord.BLOCKS_TAKEN)
+    first = Bits(body, body.builder.atomic_rmw("add", counter.value, count.value, "monotonic"))
+    put(context, MachineWord.OWN_BLOCK, first)
+    put(context, MachineWord.OWN_END, first + count)
 
 
 def _warp(context: Bits, number: Bits) -> Bits:

@@ -16,8 +16,6 @@ class Word(IntEnum):
     """Set by a function whose warp cannot continue now: other warps of the block run first."""
     PARAMETERS = 2
     """A host pointer to the kernel's parameters."""
-    HEAP = 3
-    """A host pointer p such that p + address is the byte of a device address of global or constant memory."""
     SHARED = 4
     """A host pointer to the shared memory of the block."""
     SHARED_BYTES = 5

@@ -101,7 +101,7 @@ class MachineWord(IntEnum):
     BLOCKS = Word.FIRST_OF_MACHINE
     """A host pointer to the basic blocks."""
     NEXT_BLOCK = Word.FIRST_OF_MACHINE + 1
-    """A host pointer to the linear index of the block that a worker runs next, which all workers share."""
+    """A host pointer to the linear index of the first block that no worker has taken, which all workers share."""
     LAST_BLOCK = Word.FIRST_OF_MACHINE + 2
     """The number of blocks of the grid."""
     IS_RUNNING = Word.FIRST_OF_MACHINE + 3
@@ -142,6 +142,12 @@ class MachineWord(IntEnum):
     """The offset in the memory of a warp of the lanes that wait at each barrier: 16 words of 32 bits."""
     LOG = Word.FIRST_OF_MACHINE + 24
     """A host pointer to the log of a wave (`wmma_emu.ptx.native.memory.log`), 0 if nothing is logged."""
+    BLOCKS_TAKEN = Word.FIRST_OF_MACHINE + 25
+    """The number of blocks that the worker takes at once."""
+    OWN_BLOCK = Word.FIRST_OF_MACHINE + 26
+    """The linear index of the block that the worker runs next."""
+    OWN_END = Word.FIRST_OF_MACHINE + 27
+    """The end of the blocks that the worker has taken."""
 
 
 class BarrierField(IntEnum):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The table of a kernel: its basic blocks, and an entry for each operation, which the driver runs."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.instructions import Arch
+from wmma_emu.instructions.launches import Dim3
 from wmma_emu.llvm.library import NativeLibrary
 from wmma_emu.ptx.machine.compile import CompiledProgram
 from wmma_emu.ptx.machine.warp_sync import is_bar_warp, required_lanes
@@ -74,7 +75,8 @@ class KernelTable:
     masks of the lanes that wait at barriers, ``driver`` the address of the driver. ``has_exact_turns`` is as in
     `WaveWord.HAS_EXACT_TURNS`. ``needs_waves`` is whether the kernel depends on the order of threads in any case,
     ``permits_waves`` whether it can run in waves. ``is_logged`` is whether a wave keeps a log, see
-    `wmma_emu.ptx.native.memory.log`.
+    `wmma_emu.ptx.native.memory.log`. ``shapes`` keeps the shapes of launches
+    (`wmma_emu.ptx.native.workers.LaunchShape`).
     """
 
     compiled: CompiledProgram
@@ -91,22 +93,28 @@ class KernelTable:
     needs_waves: bool
     permits_waves: bool
     is_logged: bool
+    shapes: dict[tuple[Dim3, int], object] = field(default_factory=dict)
     _images: "dict[tuple[object, ...], NDArray[np.uint8]]" = field(default_factory=dict)
 
-    def image(self, threads: Threads, arch: Arch, heap: GlobalMemory, dynamic_bytes: int) -> NDArray[np.uint8]:
+    def image(
+        self, grid: Dim3, block: Dim3, arch: Arch, heap: GlobalMemory, dynamic_bytes: int
+    ) -> NDArray[np.uint8]:  # fmt: skip
         """Return the memory of the warps before a block begins, (warps, bytes); that of the last launch is kept."""
         addresses = tuple(heap.address_of(x) for x, _ in self.layout.symbols if x.space in ("global", "const"))
-        key = threads.grid, threads.block, dynamic_bytes, heap.workspace, addresses
+        key = grid, block, dynamic_bytes, heap.workspace, addresses
         found = self._images.get(key)
         if found is None:
+            threads = Threads(grid, block, np.arange(1))
             found = warp_image(self.layout, self.constants, threads, arch, heap, dynamic_bytes)
             self._images.clear()
             self._images[key] = found
         return found
 
 
-def table_of(compiled: CompiledProgram, context: CompileContext) -> KernelTable:
-    """Return the table of a kernel.
+def table_of(
+    compiled: CompiledProgram, context: CompileContext, check: Callable[[], object] = lambda: None
+) -> KernelTable:  # fmt: skip
+    """Return the table of a kernel; ``check`` is called meanwhile, and may raise an error.
 
     Raises
     ------
@@ -119,7 +127,7 @@ def table_of(compiled: CompiledProgram, context: CompileContext) -> KernelTable:
     blocks = [*_TableBuilder(compiled, layout, context).blocks()]
     waiting = layout.reserve(64)
     rows = {entry.row.name: entry.row.define for block in blocks for entry in block.entries}
-    addresses = LIBRARY.addresses({RUN_BLOCKS: define_driver, **rows})
+    addresses = LIBRARY.addresses({RUN_BLOCKS: define_driver, **rows}, check)
     entries = [entry for block in blocks for entry in block.entries]
     records = np.array([x & 0xFFFF_FFFF for entry in entries for x in entry.row.record], np.uint32)
     table = np.zeros((len(entries), EntryField.COUNT_OF_WORDS), np.int64)

@@ -17,7 +17,8 @@ from wmma_emu.ptx.native.memory.log import LogWord
 from wmma_emu.ptx.native.memory.order import are_ordered
 from wmma_emu.ptx.native.table import LIBRARY
 from wmma_emu.ptx.native.wave_driver import BEGIN_WAVE, RUN_WAVE, define_begin_wave, define_run_wave
-from wmma_emu.ptx.native.workers import FIRST_FUEL, SLICE, Launching, NativeOutcome, SharedState, Worker
+from wmma_emu.ptx.native.workers import FIRST_FUEL, SLICE, Launching, LaunchShape, NativeOutcome, SharedState
+from wmma_emu.ptx.threads import Threads
 
 _MOST_FUEL = 1 << 40
 
@@ -25,17 +26,16 @@ _LOG_WORDS = 1 << 20
 """The words of the entries of a log, 8 MiB: a wave that logs more runs on the NumPy machine."""
 
 
-def can_run_in_waves(launching: Launching, size: int, limits: Limits) -> bool:
+def can_run_in_waves(launching: Launching, shape: LaunchShape, size: int, limits: Limits) -> bool:
     """Return whether the blocks of a wave can run together: the kernel permits it, and they fit in memory."""
     table = launching.table
-    warps = -(-prod(launching.block) // 32)
-    needed = min(size, prod(launching.grid)) * (warps * table.layout.bytes + launching.dynamic_bytes)
+    needed = min(size, prod(launching.grid)) * (shape.warps * table.layout.bytes + launching.dynamic_bytes)
     return table.permits_waves and launching.heap.bytes_used + needed <= limits.bytes
 
 
-def run_in_waves(launching: Launching, deadline: Deadline, size: int) -> NativeOutcome:
+def run_in_waves(launching: Launching, shape: LaunchShape, deadline: Deadline, size: int) -> NativeOutcome:
     """Run a launch in waves of at most ``size`` blocks, with a context for each block of a wave."""
-    wave = _Wave(launching, deadline, size)
+    wave = _Wave(launching, shape, deadline, size)
     blocks = prod(launching.grid)
     for first in range(0, blocks, size):
         wave.run(first, min(size, blocks - first))
@@ -49,15 +49,13 @@ def run_in_waves(launching: Launching, deadline: Deadline, size: int) -> NativeO
 class _Wave:
     """The contexts and the state of the blocks that run together."""
 
-    def __init__(self, launching: Launching, deadline: Deadline, size: int) -> None:
+    def __init__(self, launching: Launching, shape: LaunchShape, deadline: Deadline, size: int) -> None:
         self._deadline, self._launching = deadline, launching
         self._is_logged = launching.table.is_logged and size >= prod(launching.grid)
-        self._shared = shared = SharedState(launching, deadline)
-        first = Worker(shared)
-        others = (Worker(shared, first) for _ in range(min(size, prod(launching.grid)) - 1))
-        self._workers = [first, *others]
+        self._shared = shared = SharedState(launching, shape, deadline)
+        self._workers = shared.begin_wave(min(size, shared.blocks))
         self._contexts = np.array([x.context.ctypes.data for x in self._workers], np.int64)
-        warps = len(self._workers) * shared.threads.num_warps
+        warps = len(self._workers) * shape.warps
         self._picked = np.zeros((warps, PickedWarp.COUNT_OF_WORDS), np.int64)
         self._last = np.zeros(len(launching.table.blocks), np.int64)
         self._words = np.zeros(WaveWord.COUNT_OF_WORDS, np.int64)
@@ -85,7 +83,7 @@ class _Wave:
     def flags(self) -> Flag:
         """The flags that count: the order of the threads equals the NumPy machine's."""
         limit = Flag.LIMIT if self._shared.is_over_limit else Flag(0)
-        return (self._shared.flags | limit) & ~Flag.UNORDERED
+        return (Flag(self._shared.flags) | limit) & ~Flag.UNORDERED
 
     def run(self, first: int, count: int) -> None:
         """Run the blocks of a wave until all threads have exited, or a flag is raised, or a limit is exceeded."""
@@ -111,7 +109,8 @@ class _Wave:
         """Return whether the conflicts in the log are ordered; without a log, there would be flags."""
         if not self._is_logged:
             return True
-        threads, table = self._shared.threads, self._launching.table
+        launching, table = self._launching, self._launching.table
+        threads = Threads(launching.grid, launching.block, np.arange(1))
         log = self._log[LogWord.COUNT_OF_WORDS :][: int(self._log[LogWord.USED])]
         shape = len(self._workers), threads.num_warps, 32
         exists = np.broadcast_to(True if threads.exists is None else threads.exists, shape)

@@ -20,7 +20,12 @@ from wmma_emu.ptx.memory.placement import HostAddresses
 from wmma_emu.ptx.memory.wave_memory import WaveMemory
 from wmma_emu.ptx.native.context import Flag, Word
 from wmma_emu.ptx.native.memory import row_of
-from wmma_emu.ptx.native.memory.memory_of_launch import NativeMemory, races_between_workers
+from wmma_emu.ptx.native.memory.memory_of_launch import (
+    BlockMemory,
+    NativeMemory,
+    WorkerMemory,
+    races_between_workers,
+)
 from wmma_emu.ptx.native.memory.time import begin_block, meet_lanes, pass_barrier
 from wmma_emu.ptx.native.warp_image import constants_image, warp_image
 from wmma_emu.ptx.native.warp_layout import EXISTING, WarpLayout
@@ -140,17 +145,22 @@ class StraightLine:
         self.layout = WarpLayout(self.program)
         rows = [self._row(x) for x in self.program.instructions]
         written = self.kernel.compiled.written
-        memory = NativeMemory(self.program, heap, parameters, written, self.grid, self.warps, self.dynamic)
+        block = BlockMemory(self.program, self.warps, self.dynamic)
+        memory = NativeMemory(block, heap, parameters, written, self.grid)
         threads = Threads(Dim3(self.grid), Dim3(self.block), np.arange(1))
         constants = constants_image(self.layout)
         self.image = warp_image(self.layout, constants, threads, self.kernel.binding.arch, heap, self.dynamic)
         contexts = np.zeros((self.workers, Word.COUNT), np.uint64)
-        workers = [memory.worker(x) for x in contexts]
+        workers = [WorkerMemory(block, x) for x in contexts]
+        for worker in workers:
+            worker.begin(memory)
         self.memories = []
         for context, blocks in zip(contexts, np.array_split(np.arange(self.grid), self.workers), strict=True):
             context[Word.WARPS] = self.warps
             for block in blocks.tolist():
                 self._run_block(block, context, rows, given)
+        for worker in workers:
+            worker.note_accessed()
         memory.note_written(workers)
         heap.copy_back()
         self.flags = Flag(int(np.bitwise_or.reduce(contexts[:, Word.FLAGS])))

@@ -162,10 +162,11 @@ def test_arrays_may_be_at_their_addresses_on_the_host():
 
 def test_the_records_of_two_workers_are_compared_in_little_memory():
     def worker():
-        lines = [np.ones(1 << 15, np.uint64) for _ in range(2)]
-        return SimpleNamespace(line_writes=lines[0] * 0, line_reads=lines[1], writes=granules, reads=granules)
+        lines = np.ones((2, 1 << 15), np.uint64)
+        lines[0] = 0
+        return SimpleNamespace(lines=lines, granules=granules, accessed=lines.any(axis=0))
 
-    granules = np.zeros(LINE << 15, np.uint64)
+    granules = np.zeros((2, LINE << 15), np.uint64)
     workers = [worker(), worker()]
     tracemalloc.start()
     try:

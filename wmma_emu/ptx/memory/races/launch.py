@@ -36,9 +36,9 @@ class UnwatchedWriteError(Exception):
 
 def ranges_written(heap: GlobalMemory, parameters: bytes, written: Written) -> frozenset[int]:
     """Return the indices of the heap's ranges that a launch may write, if they can be determined before it."""
-    size = len(heap.buffer)
+    size, ranges = heap.size, heap.ranges
     if written.anything:
-        return frozenset(range(len(heap.ranges)))
+        return frozenset(range(len(ranges)))
     words = [int.from_bytes(parameters[x : x + 8], "little") for x in written.parameters]
     addresses = [heap.objects[x].address if x in heap.objects else x for x in words]
     positions = [x for address in addresses if 0 <= (x := heap.placement.position_of(address)) < size]
@@ -101,7 +101,7 @@ class LaunchRaces:
         if suspects is not None:
             suspects.check_time = check_time
         self._heap, self._order, self.polls, self.locks, self.check_time = heap, order, polls, locks, check_time
-        ranges = heap.ranges if len(heap.buffer) else []
+        ranges = heap.ranges
         self._groups = _groups_of(ranges)
         needed = {self._groups[i] for i in (range(len(ranges)) if watched is None else watched)}
         self.watched = frozenset(i for i, group in enumerate(self._groups) if group in needed)

@@ -87,7 +87,8 @@ def _in_global(
     flags = found.at(8 * Range.FLAGS).load(LONG, 8)
     index = granule_of(found, first, granule)
     watched = (flags & RangeFlag.WATCHED).differs(0)
-    writeable = (flags & RangeFlag.WRITEABLE).differs(0) if kind == "write" else body.constant(BIT, 1)
+    both = RangeFlag.WRITEABLE | RangeFlag.WATCHED
+    writeable = (flags & both).equals(both) if kind == "write" else body.constant(BIT, 1)
     with body.when(is_found(found) & (first & size - 1).equals(0) & writeable):
         enter(body, context, found, first, total, writes=int(kind == "write"))
         with body.when(watched):
