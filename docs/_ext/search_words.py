@@ -39,7 +39,7 @@ WORDS = {
     "determinism deterministic schedule": ("how-to/test-a-kernel-without-a-gpu",),
     "fp8 training e4m3 e5m2 transformer engine amax": (
         "explanation/fp8-on-hopper", "how-to/multiply-block-scaled-matrices",
-        "how-to/quantise-to-block-scaled-formats",
+        "how-to/quantise-to-block-scaled-formats", "how-to/train-in-fp8-on-a-laptop",
     ),
     "texture surface tex2d tex1dfetch surf2dwrite cudatextureobject sampler bilinear interpolation": (
         "how-to/use-textures-and-surfaces",
