@@ -130,7 +130,7 @@ FP8_RULES: tuple[ScaleRule, ...] = (
         "cleared. decode = RNE of 1 / encode. A NaN does not count in amax.",
         Evidence(
             "recorded",
-            "NVIDIA Transformer Engine 2.20.0.dev0 (d0067d0), common/recipe/recipe_common.cuh, compute_scale_from_amax; "
+            "Transformer Engine 2.20.0.dev0 (d0067d0), common/recipe/recipe_common.cuh, compute_scale_from_amax; "
             "recorded on an NVIDIA H200, 2026-11-28",
             _FP8,
         ),
