@@ -43,6 +43,7 @@ NOT_RUN = {
     ("README.md", "python3 -m venv"): ".ci/run runs all three commands of the README in a fresh environment",
     ("examples/README.md", "python examples/naive_wmma.py"): "tests/examples runs every example",
     ("examples/README.md", "nvcc -arch=sm_90"): "needs nvcc and a GPU; its results are in tests/data/sm90_examples.npz",
+    ("docs/how-to/train-in-fp8-on-a-laptop.md", "python examples/models"): "tests/examples runs it, for fewer steps",
     ("examples/profiling/README.md", "python examples/profiling"): "tests/examples/test_profiling.py runs it",
     ("examples/profiling/README.md", "step "): "tests/examples/test_profiling.py compares it",
     ("docs/evidence/README.md", "wmma-emu crosscheck"): _GPU,
