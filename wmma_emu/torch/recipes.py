@@ -78,10 +78,11 @@ class Layers:
 @contextmanager
 def layers_in_recipes() -> Iterator[None]:
     """Replace `torch.nn.functional.linear`, also in PyTorch's own modules, by `_linear` in a block of code."""
-    global _blocks
+    global _blocks, _original
     with _lock:
+        if not _blocks:
+            _original, torch.nn.functional.linear = torch.nn.functional.linear, _linear
         _blocks += 1
-        torch.nn.functional.linear = _linear
     try:
         yield
     finally:

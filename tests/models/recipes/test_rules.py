@@ -110,6 +110,14 @@ def test_the_errors_of_exact_numbers_are_0():
     assert errors.a.amax == 3 and "input mxfp8_e4m3" in str(made.errors) and made.errors.to_dicts()[0]["b_amax"] == 1
 
 
+@pytest.mark.parametrize("name", ["te_delayed", "torchao_block", "te_mxfp8"])
+def test_a_layer_of_no_rows_has_no_errors(name):
+    made = layers(name, "b200" if "mx" in name else "h100", measures=True)
+    x, w = np.ones((0, 32), F32), np.ones((64, 32), F32)
+    assert forward(made, x, w, **made.factors_of("layer", {"input": x, "weight": w})).shape == (0, 64)
+    assert made.errors[0].total == made.errors[0].a.saturated == 0
+
+
 def test_a_recipe_needs_a_chip_with_its_instructions_and_blocks_that_are_complete():
     with pytest.raises(OptionError, match="FP8 begins with sm_89"):
         layers("te_current", "a100")

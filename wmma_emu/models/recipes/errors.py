@@ -122,10 +122,15 @@ def operand_errors(role: Role, operand: Operand) -> OperandErrors:
     with np.errstate(invalid="ignore"):  # a NaN
         saturated = np.abs(exact) > limits * (rounds_beyond / largest)
     lost = (exact != 0) & (values == 0)
+    least, most = (float(pick(scales)) if scales.size else 0.0 for pick in (np.min, np.max))
     return OperandErrors(
-        role, operand.cast.format, float(operand.amax), float(scales.min()), float(scales.max()),
-        relative_error(values, exact), float(saturated.mean()), float(lost.mean()),
+        role, operand.cast.format, float(operand.amax), least, most, relative_error(values, exact), _share(saturated),
+        _share(lost),
     )  # fmt: skip
+
+
+def _share(which: NDArray[np.bool_]) -> float:
+    return float(which.mean()) if which.size else 0.0
 
 
 def largest_elements(name: str) -> tuple[float, float]:
@@ -143,6 +148,8 @@ def largest_elements(name: str) -> tuple[float, float]:
 
 def relative_error(values: NDArray[Any], exact: NDArray[Any], size: NDArray[Any] | None = None) -> float:
     """Return the root mean square of a difference, relative to that of ``exact``, or of ``size``."""
+    if not values.size:
+        return 0.0
     with np.errstate(invalid="ignore", over="ignore"):
         norm = float(np.sqrt(np.mean(np.square((exact if size is None else size).astype(np.float64)))))
         error = float(np.sqrt(np.mean(np.square(values.astype(np.float64) - exact.astype(np.float64)))))
