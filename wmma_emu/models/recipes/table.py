@@ -9,9 +9,11 @@ from wmma_emu.models.recipes.spec import Cast, QuantisedProduct, Recipe
 from wmma_emu.suggestions import did_you_mean
 
 _documented = partial(Evidence, "documented")
+_recorded = partial(Evidence, "recorded", covers=frozenset({"bfloat16", "float32"}))
 
 _TE = "NVIDIA Transformer Engine 2.20.0.dev0 (d0067d0), common/recipe/__init__.py, "
 _AO = "torchao 0.18.0, "
+_H200 = "; a training step recorded on an NVIDIA H200 with PyTorch 2.11.0+cu130, 2026-11-28"
 
 _TE_FP8 = partial(Cast, rule="transformer_engine")
 _TE_DELAYED = partial(_TE_FP8, is_delayed=True)
@@ -59,17 +61,18 @@ _ROWS = (
     Recipe("te_nvfp4", *_FP4, _documented(_TE + "NVFP4BlockScaling")),
     Recipe(
         "torchao_tensorwise", *_layer(_AO_FP8("e4m3"), _AO_FP8("e4m3"), _AO_FP8("e5m2"), fast_forward=True),
-        _documented(_AO + "float8/config.py, TENSORWISE; float8/float8_linear.py"), bias="after", keeps_weight=True,
+        _recorded(_AO + "float8/config.py, TENSORWISE; float8/float8_linear.py" + _H200), bias="after",
+        keeps_weight=True,
     ),
     Recipe(
         "torchao_rowwise", *_layer(_AO_ROW, _AO_ROW, _AO_ROW, fast_forward=True),
-        _documented(_AO + "float8/config.py, ROWWISE; float8/float8_ops.py, addmm_float8_unwrapped"),
+        _recorded(_AO + "float8/config.py, ROWWISE; float8/float8_ops.py, addmm_float8_unwrapped" + _H200),
         bias="after", result="bf16", keeps_weight=True,
     ),
     Recipe(
         "torchao_rowwise_with_gw_hp", QuantisedProduct(_AO_ROW, _AO_ROW, is_precise=False),
         QuantisedProduct(_AO_ROW, _AO_FP8("e4m3", powers_of_two=True)), None,
-        _documented(_AO + "float8/config.py, ROWWISE_WITH_GW_HP"), bias="after", result="bf16", keeps_weight=True,
+        _recorded(_AO + "float8/config.py, ROWWISE_WITH_GW_HP" + _H200), bias="after", result="bf16", keeps_weight=True,
     ),
     Recipe(
         "torchao_block", *_by_blocks(_AO_FP8("e4m3", granularity="vector"), _AO_FP8("e4m3", granularity="block")),
