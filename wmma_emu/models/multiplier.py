@@ -137,7 +137,7 @@ class ModelMultiplier:
         kind = self.kind(*product.what)
         return NotImplemented if kind is None else self._multiplied(product, kind)[0]
 
-    def _multiplied(self, product: ArrayProduct, kind: ProductKind) -> tuple[Any, Any]:
+    def _multiplied(self, product: ArrayProduct, kind: ProductKind) -> tuple[Any, ProductKernel]:
         """Return the product and its kernel."""
         kernel = self._kernel(product, kind)
         self._warn_once(kernel.kind)
