@@ -46,7 +46,7 @@ def counted(name):
     if "_cg_" in name:
         sectors, wavefronts = np.array(bypassing_copy(source, target, active)).T
         return {"sectors": sectors, "wavefronts": wavefronts, "conflicts": np.zeros_like(sectors)}
-    needed, without = copy_wavefronts(source, target, form.size, active)
+    needed, without = copy_wavefronts(source, target, form.size, active, active)
     return {"sectors": global_sectors(source, form.size, active), "wavefronts": needed, "conflicts": needed - without}
 
 

@@ -13,7 +13,7 @@ from wmma_emu.ptx.profile.conflicts import ConflictingAccess
 from wmma_emu.ptx.profile.counters import Counters
 from wmma_emu.ptx.profile.executions import Executions
 from wmma_emu.ptx.profile.instruction_costs import operations_of, products_of
-from wmma_emu.ptx.profile.patterns import PairedPatterns, Patterns
+from wmma_emu.ptx.profile.patterns import CopyPatterns, Patterns
 from wmma_emu.ptx.profile.wavefronts import (
     Lanes,
     Rows,
@@ -23,6 +23,7 @@ from wmma_emu.ptx.profile.wavefronts import (
     colliding_lanes,
     copy_wavefronts,
     global_sectors,
+    local_requests,
     local_sectors,
     shared_wavefronts,
 )
@@ -61,6 +62,21 @@ ACCESS_RULES = {
     "local": AccessRule("local", 4, lambda *x: (local_sectors(*x),), ("local_sectors",)),
 }  # fmt: skip
 """The rules, measured on an H200; see the table of evidence."""
+
+
+
+def _past_the_cache(patterns: CopyPatterns, size: int, conflicts: NDArray[np.int64]) -> _Costs:
+    """Return the sectors, wavefronts and conflicts of cp.async.cg.
+
+    With lanes that fill zeros, an H200 counts the wavefronts of the writes, and the conflicts that the copies would
+    have through the L1 cache.
+    """
+    source, target, active, reads, _ = patterns
+    sectors, wavefronts = np.array(bypassing_copy(source, target, reads)).T
+    fills = (active != reads).any(axis=1)
+    written = copy_wavefronts(source, target, size, active, reads & False).needed
+    return sectors, np.where(fills, written, wavefronts), np.where(fills, conflicts, 0)
+
 
 _EXPLAINED = ("shared load", "shared store")
 """The rules of accesses whose worst is kept, to explain its conflicts."""
@@ -111,7 +127,8 @@ class Counting:
         lanes = int(patterns.active.sum(axis=1) @ patterns.counts)
         space, _, costs, names = ACCESS_RULES[rule]
         found = self._total(rule, size, patterns, costs)
-        self.add(index, **{f"{space}_requests": requests, f"{space}_bytes": lanes * size},
+        accesses = requests * (local_requests(size) if space == "local" else 1)
+        self.add(index, **{f"{space}_requests": accesses, f"{space}_bytes": lanes * size},
                  **dict(zip(names, found, strict=True)))  # fmt: skip
         if rule in _EXPLAINED and found[1]:
             self._keep_worst(index, rule, size, requests, found[1], everything)
@@ -142,26 +159,21 @@ class Counting:
             (found,) = self._total("atomic", 0, patterns, lambda x, _, active: (colliding_lanes(x, active),))
             self.add(index, atomics=int(patterns.counts.sum()), atomic_collisions=found)
 
-    def copied(
-        self, instruction: PtxInstruction, size: int, patterns: PairedPatterns, *, bypasses: bool
-    ) -> None:  # fmt: skip
+    def copied(self, instruction: PtxInstruction, size: int, patterns: CopyPatterns, *, bypasses: bool) -> None:
         """Count asynchronous copies of warps, through the L1 cache or past it."""
         index = self._index.get(id(instruction))
-        requests = int(patterns.counts.sum())
-        if index is None or not requests:
+        if index is None or not len(patterns.counts):
             return
-        source, target, active, counts = patterns
+        source, target, active, reads, counts = patterns
+        sectors = global_sectors(source, size, reads)
+        wavefronts, conflicts = _wavefronts(copy_wavefronts(source, target, size, active, reads))
         if bypasses:
-            sectors, wavefronts = np.array(bypassing_copy(source, target, active)).T
-            conflicts = np.zeros_like(wavefronts)
-        else:
-            sectors = global_sectors(source, size, active)
-            wavefronts, conflicts = _wavefronts(copy_wavefronts(source, target, size, active))
-        size_of_all = int(active.sum(axis=1) @ counts) * size
+            sectors, wavefronts, conflicts = _past_the_cache(patterns, size, conflicts)
         self.add(
-            index, global_requests=requests, global_sectors=int(sectors @ counts), global_bytes=size_of_all,
-            shared_requests=requests, shared_wavefronts=int(wavefronts @ counts),
-            bank_conflicts=int(conflicts @ counts), shared_bytes=size_of_all,
+            index, global_requests=int(reads.any(axis=1) @ counts), global_sectors=int(sectors @ counts),
+            global_bytes=int(reads.sum(axis=1) @ counts) * size, shared_requests=int(counts.sum()),
+            shared_wavefronts=int(wavefronts @ counts), bank_conflicts=int(conflicts @ counts),
+            shared_bytes=int(active.sum(axis=1) @ counts) * size,
         )  # fmt: skip
 
     def simply(self, instruction: PtxInstruction, **amounts: int) -> None:

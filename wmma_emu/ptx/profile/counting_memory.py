@@ -12,7 +12,7 @@ from wmma_emu.ptx.memory.masks import narrowest
 from wmma_emu.ptx.memory.resolved_access import ResolvedAccess
 from wmma_emu.ptx.memory.wave_memory import WaveMemory
 from wmma_emu.ptx.profile.counting import ACCESS_RULES, Counting
-from wmma_emu.ptx.profile.patterns import paired_patterns, patterns_of
+from wmma_emu.ptx.profile.patterns import copy_patterns, patterns_of
 from wmma_emu.ptx.profile.tile_accesses import tile_accesses
 from wmma_emu.ptx.profile.wavefronts import Lanes, Rows
 from wmma_emu.ptx.program.program import PtxInstruction
@@ -94,7 +94,7 @@ class _CountingCopies(AsyncCopies):
     ) -> None:
         memory = self.memory
         active_now = memory.threads.exists if active is None else active
-        reads = None if (read != 0).all() else np.broadcast_to(read != 0, memory.threads.shape)
-        found = paired_patterns(source, target, narrowest(active_now, reads), memory.threads.shape, _LINE)
+        reads = None if (read != 0).all() else read != 0
+        found = copy_patterns(source, target, active_now, reads, memory.threads.shape, _LINE)
         memory.counting.copied(instruction, size, found, bypasses="cg" in instruction.modifiers)
         super().issue(instruction, target, source, size, read, active)
