@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from wmma_emu.ptx.profile.atomic_loops import adds_one, is_loop, loop_costs, unused_results
 from wmma_emu.ptx.profile.bypassing_copies import bypassing_copy
 from wmma_emu.ptx.profile.conflicts import ConflictingAccess
 from wmma_emu.ptx.profile.counters import Counters
@@ -29,6 +30,7 @@ from wmma_emu.ptx.profile.wavefronts import (
 )
 from wmma_emu.ptx.program.program import PtxInstruction
 
+ATOMICS = ("atom", "red")
 _BARRIERS = ("bar", "barrier")
 _Costs = tuple[NDArray[np.int64], ...]
 
@@ -56,6 +58,8 @@ class AccessRule(NamedTuple):
 ACCESS_RULES = {
     "shared load": AccessRule("shared", 4, lambda *x: _wavefronts(shared_wavefronts(*x)), _OF_SHARED),
     "shared store": AccessRule("shared", 4, lambda *x: _wavefronts(shared_wavefronts(*x, joins=False)), _OF_SHARED),
+    "shared increment": AccessRule("shared", 4, lambda *x: _wavefronts(shared_wavefronts(*x, joins=False)), _OF_SHARED),
+    "shared loop": AccessRule("shared", 4, loop_costs, ("shared_requests", *_OF_SHARED)),
     "shared atomic": AccessRule("shared", 4, lambda *x: _wavefronts(atomic_wavefronts(*x)), _OF_SHARED),
     "global": AccessRule("global", 32, lambda *x: (global_sectors(*x),), ("global_sectors",)),
     "global atomic": AccessRule("global", 32, lambda *x: (atomic_sectors(*x),), ("global_sectors",)),
@@ -91,6 +95,11 @@ class Counting:
     def __init__(self, instructions: tuple[PtxInstruction, ...]) -> None:
         self.instructions = instructions
         self._index = {id(x): i for i, x in enumerate(instructions)}
+        unused = unused_results(instructions)
+        self._atomic_rules = {
+            id(x): "loop" if is_loop(x) else "increment" if i in unused and adds_one(x) else "atomic"
+            for i, x in enumerate(instructions) if x.mnemonic in ATOMICS
+        }  # fmt: skip
         self._known: dict[tuple[Any, ...], tuple[int, ...]] = {}
         self.begin()
 
@@ -100,6 +109,10 @@ class Counting:
         self._blocks: dict[int, Executions] = {}
         self._guarded: defaultdict[int, int] = defaultdict(int)
         self.conflicting: dict[int, ConflictingAccess] = {}
+
+    def atomic_rule(self, instruction: PtxInstruction) -> str:
+        """Return the rule of an atomic operation on shared memory."""
+        return f"shared {self._atomic_rules.get(id(instruction), 'atomic')}"
 
     def executions_of(self, pc: int, length: int) -> Executions:
         """Return the counts of the basic block at a pc; the waves of a launch share them."""
@@ -128,8 +141,8 @@ class Counting:
         space, _, costs, names = ACCESS_RULES[rule]
         found = self._total(rule, size, patterns, costs)
         accesses = requests * (local_requests(size) if space == "local" else 1)
-        self.add(index, **{f"{space}_requests": accesses, f"{space}_bytes": lanes * size},
-                 **dict(zip(names, found, strict=True)))  # fmt: skip
+        counts = {f"{space}_requests": accesses, f"{space}_bytes": lanes * size}
+        self.add(index, **counts | dict(zip(names, found, strict=True)))
         if rule in _EXPLAINED and found[1]:
             self._keep_worst(index, rule, size, requests, found[1], everything)
 

@@ -11,7 +11,7 @@ from wmma_emu.ptx.memory.async_copies import AsyncCopies
 from wmma_emu.ptx.memory.masks import narrowest
 from wmma_emu.ptx.memory.resolved_access import ResolvedAccess
 from wmma_emu.ptx.memory.wave_memory import WaveMemory
-from wmma_emu.ptx.profile.counting import ACCESS_RULES, Counting
+from wmma_emu.ptx.profile.counting import ACCESS_RULES, ATOMICS, Counting
 from wmma_emu.ptx.profile.patterns import copy_patterns, patterns_of
 from wmma_emu.ptx.profile.tile_accesses import tile_accesses
 from wmma_emu.ptx.profile.wavefronts import Lanes, Rows
@@ -20,11 +20,10 @@ from wmma_emu.ptx.threads import Active, Array
 
 _OF_SHARED = {
     "ld": "load", "ldu": "load", "ldmatrix": "store", "wmma": "load", "st": "store", "stmatrix": "store",
-    "atom": "atomic", "red": "atomic",
+    **dict.fromkeys(ATOMICS, "atomic"),
 }  # fmt: skip
 """The rule by which accesses to shared memory are counted, by mnemonic. Textures and mbarriers have other units."""
 
-_ATOMIC = ("atom", "red")
 _LINE = 128
 
 
@@ -58,9 +57,10 @@ class CountingMemory(WaveMemory):
             found = patterns_of(addresses, mask, self.threads.shape, 4)
             self.counting.simply(instruction, constant_requests=int(found.counts.sum()))
             return
-        is_atomic = instruction.mnemonic in _ATOMIC
+        is_atomic = instruction.mnemonic in ATOMICS
         rule = f"shared {_OF_SHARED[instruction.mnemonic]}" if space == "shared" else space
-        rule = "global atomic" if is_atomic and space == "global" else rule
+        if is_atomic and space != "local":
+            rule = self.counting.atomic_rule(instruction) if space == "shared" else "global atomic"
         if rule not in ACCESS_RULES:  # parameters
             return
         if instruction.mnemonic == "wmma":
