@@ -23,7 +23,9 @@ def profile_of(launch: Runner, counting: CountingLaunch) -> Profile | None:
     """Return the profile of a finished launch, and add it to the current sessions; None if only its coverage counts."""
     kernel = launch.kernel
     program = kernel.compiled.program
-    instructions = profiled_instructions(program, counting.instructions, counting.counters(), counting.conflicting)
+    instructions = profiled_instructions(
+        program, counting.instructions, counting.counters(), counting.conflicting, counting.late
+    )
     for coverage in current_coverages():
         coverage.add(KernelCoverage.of(instructions, _lines_of(launch)), kernel.module.files.paths)
     if not counting.accesses:

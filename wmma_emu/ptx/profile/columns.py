@@ -42,6 +42,7 @@ COLUMNS = (
     Column("atomics", "atomic operations of warps", lambda x: x.atomics),
     Column("collisions", "threads whose address another thread of the warp has too", lambda x: x.atomic_collisions, 0,
            lambda x: _share(x.atomic_collisions, x.threads)),
+    Column("waits", "instructions for which warps wait at barriers", lambda x: x.barrier_waits),
     Column("products", "multiply-adds of matrix instructions", lambda x: x.multiply_adds),
 )  # fmt: skip
 """All columns, in order."""

@@ -14,6 +14,7 @@ from wmma_emu.ptx.profile.conflicts import ConflictingAccess
 from wmma_emu.ptx.profile.counters import Counters
 from wmma_emu.ptx.profile.executions import Executions
 from wmma_emu.ptx.profile.instruction_costs import operations_of, products_of
+from wmma_emu.ptx.profile.late_warps import LateWarp, worst_of
 from wmma_emu.ptx.profile.patterns import CopyPatterns, Patterns
 from wmma_emu.ptx.profile.wavefronts import (
     Lanes,
@@ -32,6 +33,8 @@ from wmma_emu.ptx.program.program import PtxInstruction
 
 ATOMICS = ("atom", "red")
 _BARRIERS = ("bar", "barrier")
+_TEXTURES = ("tex", "tld4", "suld", "sust", "sured")
+_NO_COPY = frozenset(("commit_group", "wait_group", "prefetch"))
 _Costs = tuple[NDArray[np.int64], ...]
 
 
@@ -92,6 +95,9 @@ class Counting:
     The launch reports the ``instructions`` of the program by their index, or themselves.
     """
 
+    counts_waits = True
+    """Whether the waits of warps at barriers are counted."""
+
     def __init__(self, instructions: tuple[PtxInstruction, ...]) -> None:
         self.instructions = instructions
         self._index = {id(x): i for i, x in enumerate(instructions)}
@@ -109,6 +115,7 @@ class Counting:
         self._blocks: dict[int, Executions] = {}
         self._guarded: defaultdict[int, int] = defaultdict(int)
         self.conflicting: dict[int, ConflictingAccess] = {}
+        self._late: defaultdict[int, dict[int, LateWarp]] = defaultdict(dict)
 
     def atomic_rule(self, instruction: PtxInstruction) -> str:
         """Return the rule of an atomic operation on shared memory."""
@@ -189,6 +196,24 @@ class Counting:
             shared_bytes=int(active.sum(axis=1) @ counts) * size,
         )  # fmt: skip
 
+    def waited(self, instruction: PtxInstruction, waits: NDArray[np.int64], last: NDArray[np.int64]) -> None:
+        """Count how many instructions warps waited at a barrier, (blocks, warps), for the last warp of each block."""
+        index = self._index.get(id(instruction))
+        if index is None:
+            return
+        self.add(index, barrier_waits=int(waits.sum()))
+        known = self._late[index]
+        by_block = waits.sum(axis=1)
+        for warp in np.unique(last[by_block > 0]).tolist():
+            of_warp = by_block[last == warp]
+            one = LateWarp(warp, int(np.count_nonzero(of_warp)), int(of_warp.sum()))
+            known[warp] = known[warp] + one if warp in known else one
+
+    @property
+    def late(self) -> dict[int, tuple[LateWarp, ...]]:
+        """The warps for which others waited at each barrier."""
+        return {index: worst_of(found.values()) for index, found in self._late.items()}
+
     def simply(self, instruction: PtxInstruction, **amounts: int) -> None:
         """Add to counters of an instruction."""
         index = self._index.get(id(instruction))
@@ -223,10 +248,14 @@ class Counting:
     def _of(instruction: PtxInstruction, counts: defaultdict[str, int]) -> Counters:
         executions, threads = counts["executions"], counts["threads"]
         products = products_of(instruction)
+        mnemonic, modifiers = instruction.mnemonic, instruction.modifiers
         return Counters(
             **counts,
             matrix_instructions=executions * bool(products),
             multiply_adds=executions * products,
             operations=threads * operations_of(instruction),
-            barriers=executions * (instruction.mnemonic in _BARRIERS and "warp" not in instruction.modifiers),
+            barriers=executions * (mnemonic in _BARRIERS and "warp" not in modifiers),
+            mbarrier_operations=executions * (mnemonic == "mbarrier"),
+            bulk_copies=threads * (mnemonic == "cp" and "bulk" in modifiers and not _NO_COPY & {*modifiers}),
+            textures=executions * (mnemonic in _TEXTURES),
         )

@@ -9,6 +9,7 @@ from typing import Any
 from wmma_emu.ptx.profile.conflicts import ConflictingAccess
 from wmma_emu.ptx.profile.counters import COUNTERS, Counters
 from wmma_emu.ptx.profile.instruction_costs import kind_of
+from wmma_emu.ptx.profile.late_warps import LateWarp, worst_of
 from wmma_emu.ptx.program.program import KernelProgram, PtxInstruction
 from wmma_emu.ptx.reports.frames import own_frames
 
@@ -19,7 +20,8 @@ class ProfiledInstruction(Counters):
 
     ``line`` is its line of the PTX, ``text`` the statement there; ``file`` and ``number`` are its own source line, ""
     and 0 if it is unknown. ``kind`` is its kind in the instruction mix, ``is_branch`` whether it is a branch with a
-    guard. ``conflicting`` is an access to shared memory with many bank conflicts, if it has any.
+    guard. ``conflicting`` is an access to shared memory with many bank conflicts, if it has any. ``late`` are the warps
+    for which others wait at a barrier.
     """
 
     line: int = 0
@@ -30,6 +32,7 @@ class ProfiledInstruction(Counters):
     number: int = 0
     is_branch: bool = False
     conflicting: ConflictingAccess | None = None
+    late: tuple[LateWarp, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +40,12 @@ class ProfiledLine(Counters):
     """A line with the counters of its instructions.
 
     ``where`` is the file and line of the source, such as "gemm.cu:41", or "line 54" of the PTX; ``text`` is the line.
+    ``late`` are the warps of a block for which others wait at a barrier there, the latest first.
     """
 
     where: str = ""
     text: str = ""
+    late: tuple[LateWarp, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -102,8 +107,9 @@ def values_of(counters: Counters) -> dict[str, int]:
 
 def added(one: ProfiledInstruction, other: ProfiledInstruction) -> ProfiledInstruction:
     """Add the counters of other executions of an instruction, and keep the worse of the two accesses."""
+    late = worst_of((*one.late, *other.late))
     worst = max((x for x in (one.conflicting, other.conflicting) if x), key=lambda x: x.conflicts, default=None)
-    changes: dict[str, Any] = {**values_of(one + other), "conflicting": worst}
+    changes: dict[str, Any] = {**values_of(one + other), "conflicting": worst, "late": late}
     return replace(one, **changes)
 
 
@@ -112,6 +118,7 @@ def profiled_instructions(
     instructions: Iterable[PtxInstruction],
     counted: Iterable[Counters],
     conflicting: Mapping[int, ConflictingAccess],
+    late: Mapping[int, tuple[LateWarp, ...]],
 ) -> tuple[ProfiledInstruction, ...]:
     """Join the instructions of a program to their counters, in the order of the PTX; those of one line that are equal
     are added.
@@ -125,7 +132,7 @@ def profiled_instructions(
             text=program.text(instruction.line), kind=kind_of(instruction),
             file="" if source is None else source.file, number=0 if source is None else source.line,
             is_branch=instruction.mnemonic == "bra" and instruction.guard is not None,
-            conflicting=conflicting.get(index),
+            conflicting=conflicting.get(index), late=late.get(index, ()),
         )  # fmt: skip
         found[key] = added(found[key], one) if key in found else one
     return tuple(found[key] for key in sorted(found, key=lambda key: key[0]))
