@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from wmma_emu.errors import OptionError, ProfileLimitError, WmmaEmuError
-from wmma_emu.ptx import CoveredLaunches, KernelCoverage, Profile, ProfiledLaunches, covering, profiling
+from wmma_emu.ptx import CountedLaunches, KernelCoverage, Profile, covering, profiling
 from wmma_emu.ptx.profile import Limit
 
 __all__ = ["Coverage", "Profiles", "TestProfile"]
@@ -19,7 +19,7 @@ __all__ = ["Coverage", "Profiles", "TestProfile"]
 _KEY, _COVERAGE_KEY = "wmma_emu_profile", "wmma_emu_coverage"
 
 
-class TestProfile(ProfiledLaunches):
+class TestProfile(CountedLaunches):
     """The profile of the launches of a test so far, which can be compared with a snapshot file."""
 
     __test__ = False
@@ -116,7 +116,7 @@ class Coverage:
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
         self._path = config.invocation_params.dir / config.getoption("kernel_cov")
-        self._found = CoveredLaunches()
+        self._found = CountedLaunches(counts=False)
 
     @contextmanager
     def of_test(self) -> Generator[None, None, None]:
@@ -130,7 +130,7 @@ class Coverage:
         sent = getattr(node, "workeroutput", {}).get(_COVERAGE_KEY)
         if sent:
             given = json.loads(sent)
-            self._found.add(KernelCoverage.from_dict(given["coverage"]), given["paths"])
+            self._found.add(Profile(), KernelCoverage.from_dict(given["coverage"]), given["paths"])
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self) -> None:

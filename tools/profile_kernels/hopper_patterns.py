@@ -4,7 +4,7 @@
 from collections.abc import Iterator
 
 _HEAD = """// SPDX-License-Identifier: MIT
-.version 8.0
+.version 8.2
 .target sm_90a
 .address_size 64
 """
@@ -13,7 +13,7 @@ _PRODUCT = """
 .visible .entry {name}(.param .u64 out)
 {{
   .reg .pred %p; .reg .b32 %r<12>; .reg .b64 %d<8>; .reg .{accumulator} %f<{registers}>;
-  .shared .align 1024 .b8 s[98304];
+  .shared .align 1024 .b8 s[49152];
   ld.param.u64 %d0, [out];
   mov.u32 %r0, %tid.x; mul.wide.u32 %d1, %r0, 4; add.u64 %d0, %d0, %d1;
   mov.u32 %r1, s; bfe.u32 %r2, %r1, 4, 14; cvt.u64.u32 %d2, %r2;
@@ -89,6 +89,26 @@ def _products() -> Iterator[tuple[str, str]]:
                     )  # fmt: skip
 
 
+def _more_products() -> Iterator[tuple[str, str]]:
+    """Yield products with matrices that are not K-major, and with a sparse A."""
+    layout, leading, stride = _SWIZZLES["128"]
+    descriptor = f"0x{layout << 62 | (stride >> 4) << 32 | (leading >> 4) << 16:x}"
+    for n in (8, 64, 256):
+        results = ", ".join(f"%f{i}" for i in range(n // 2))
+        zeros = " ".join(f"mov.b32 %f{i}, 0;" for i in range(n // 2))
+        for name, k, types, a, modifiers in (
+            ("across", 16, "f32.f16.f16", "%d3", ", 1, 1, 1, 1"), ("sparse", 32, "f32.f16.f16", "%d3", ", 1, 1, 0, 0"),
+            ("sparse_registers", 32, "f32.f16.f16", "{%r4, %r5, %r6, %r7}", ", 1, 1, 0"),
+        ):  # fmt: skip
+            text = _PRODUCT.format(
+                name=f"wgmma_{name}_n{n}", accumulator="f32", registers=n // 2, n=n, k=k, types=types,
+                descriptor=descriptor, results=results, zeros=zeros, a=a, modifiers=modifiers,
+            )  # fmt: skip
+            if name != "across":
+                text = text.replace("mma_async.sync", "mma_async.sp.sync").replace("%d4, %p,", "%d4, %r4, 0, %p,")
+            yield f"wgmma_{name}_n{n}", text
+
+
 def _copies() -> Iterator[tuple[str, str]]:
     for direction, copy in (("in", _IN), ("out", _OUT), ("add", _ADD)):
         for size in _SIZES:
@@ -103,7 +123,7 @@ def _copies() -> Iterator[tuple[str, str]]:
 
 def kernels() -> dict[str, tuple[str, int]]:
     """Return the PTX and the threads of each kernel."""
-    found = {name: (text, 128) for name, text in _products()}
+    found = {name: (text, 128) for name, text in (*_products(), *_more_products())}
     return found | {name: (text, 64) for name, text in _copies()}
 
 

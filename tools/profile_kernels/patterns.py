@@ -22,7 +22,7 @@ _HEAD = """// SPDX-License-Identifier: MIT
 _KERNEL = """
 .visible .entry {name}(.param .u64 offsets, .param .u64 memory, .param .u64 out)
 {{
-  .reg .pred %p; .reg .b16 %h<3>; .reg .b32 %r<20>; .reg .b64 %d<12>; .reg .f32 %f<3>;
+  .reg .pred %p; .reg .b16 %h<3>; .reg .b32 %r<20>; .reg .b64 %d<12>; .reg .f32 %f<3>; .reg .f64 %e<2>;
   .shared .align 128 .b8 s[{shared}];{local}
   mov.u32 %r0, %tid.x;
   ld.param.u64 %d0, [offsets];
@@ -40,6 +40,7 @@ _KERNEL = """
   add.u64 %d2, %d2, %d5;
   mov.b32 %r3, %r0; mov.b32 %r4, %r0; mov.b32 %r5, %r0; mov.b32 %r6, %r0;
   mov.b64 %d6, %d4; mov.b64 %d7, %d4; cvt.u16.u32 %h1, %r0; mov.b32 %f1, 0f3F800000;
+  cvt.rn.f64.u32 %e1, %r0;
   {access}
   {result}
   ret;
@@ -132,6 +133,10 @@ def forms() -> list[Form]:
                 found.append(
                     _form(f"copy_{name}_{direction}_{kind}_{size}", f"{before} {given}\n  {filled}", size, "LDGSTS")
                 )
+    for kind, value, size in (("add.f64", "%e1", 8), ("min.u64", "%d6", 8), ("add.noftz.f16x2", "%r3", 4),
+                              ("add.noftz.f16", "%h1", 2)):  # fmt: skip
+        name = f"shared_red_{kind.replace('.noftz', '').replace('.', '_')}"
+        found.append(_form(name, f"@%p red.shared.{kind} [%r2], {value};", size, "ATOMS"))
     found.append(_form("shared_red_inc", "@%p red.shared.add.u32 [%r2], 1;", 4, "ATOMS"))
     for kind in ("b8", "b32", "b64", "v4.b32"):
         registers, result = _LOADED[kind]
@@ -177,7 +182,8 @@ _LESSER = ("_b8", "_b16", "v2_b32", "v2_b64", "_trans", "copy_to_ca_4", "copy_fr
 
 _OF_LESSER = (
     "stride 0", "stride 1", "stride 2", "stride 33", "shared by 2", "repeated after 4", "pitch 144", "rows of 8",
-    *(f"tile with rows of {x}" for x in (32, 64, 128, 256)), *(f"swizzled rows of {x}" for x in (32, 64, 128)), "even lanes, stride 1", "the middle, stride 8", "drawn some 0", "drawn any 0",
+    *(f"tile with rows of {x}" for x in (32, 64, 128, 256)), *(f"swizzled rows of {x}" for x in (32, 64, 128)),
+    "even lanes, stride 1", "the middle, stride 8", "drawn some 0", "drawn any 0",
 )  # fmt: skip
 
 _OF_ATOMICS = (

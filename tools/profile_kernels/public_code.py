@@ -80,8 +80,9 @@ def _reductions() -> Iterator[Source]:
                 (128,), (_words(2048, 100), _zeros(16, np.int32), 2048), 512)
         for i in range(8)
     ))  # fmt: skip
+    both = _floats(8 * 4096), _floats(8 * 4096)
     yield Source("scalarProd", f"{_CONCEPTS}/scalarProd/scalarProd.cu",
-                 (Started("scalarProdGPU", (4,), (256,), (_zeros(8), _floats(8 * 4096), _floats(8 * 4096), 8, 4096)),))  # fmt: skip
+                 (Started("scalarProdGPU", (4,), (256,), (_zeros(8), *both, 8, 4096)),))  # fmt: skip
     names_of_sums = "f32_f32", "f16_f32", "f16x2_f32"
     yield Source("block_all_reduce", f"{_LEET}/reduce/block_all_reduce.cu", (
         Started("block_all_reduce_sum_f32_f32_kernel", (8,), (256,), (_floats(2048), _zeros(1), 2048)),
@@ -181,12 +182,13 @@ def _rows() -> Iterator[Source]:
         f"template __global__ void {name}_kernel<{64 if 'x4' in name else 256}>"
         "(float*, float*, int);\n" for name in (*softmax, *softmax4)
     ))  # fmt: skip
-    for file, kernel, scales in (("layer-norm/layer_norm", "layer_norm", (1.5, 0.5)), ("rms-norm/rms_norm", "rms_norm", (1.5,))):
-        yield Source(kernel, f"{_LEET}/{file}.cu", (
+    for kernel, scales in (("layer_norm", (1.5, 0.5)), ("rms_norm", (1.5,))):
+        types = f"float*, float*, {'float, ' * len(scales)}int, int"
+        yield Source(kernel, f"{_LEET}/{kernel.replace('_', '-')}/{kernel}.cu", (
             Started(f"{kernel}_f32_kernel", (16,), (256,), (x, y, *scales, 16, n)),
             Started(f"{kernel}_f32x4_kernel", (16,), (64,), (x, y, *scales, 16, n)),
         ), "".join(
-            f"template __global__ void {kernel}_{form}_kernel<{block}>(float*, float*, {'float, ' * len(scales)}int, int);\n"
+            f"template __global__ void {kernel}_{form}_kernel<{block}>({types});\n"
             for form, block in (("f32", 256), ("f32x4", 64))
         ))  # fmt: skip
     for i, columns in ((0, 32), (1, 128), (2, 16)):

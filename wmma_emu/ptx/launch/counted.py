@@ -7,14 +7,14 @@ from wmma_emu.ptx.profile.counting_launch import CountingLaunch
 from wmma_emu.ptx.profile.coverage import KernelCoverage, SourcePlace
 from wmma_emu.ptx.profile.lines import KernelProfile, profiled_instructions
 from wmma_emu.ptx.profile.profile import Profile, sources_of
-from wmma_emu.ptx.profile.session import current_coverages, current_sessions
+from wmma_emu.ptx.profile.session import current_sessions
 from wmma_emu.ptx.reports.frames import own_frames
 
 
 def counting_of(launch: Runner, options: LaunchOptions) -> CountingLaunch | None:
     """Return what counts a launch; None if nothing asks for its profile or its coverage."""
-    accesses = options.profile or bool(current_sessions())
-    if not (accesses or current_coverages()):
+    accesses = options.profile or any(x.counts for x in current_sessions())
+    if not (accesses or current_sessions()):
         return None
     return CountingLaunch(launch.kernel.compiled.program.instructions, accesses=accesses)
 
@@ -26,18 +26,19 @@ def profile_of(launch: Runner, counting: CountingLaunch) -> Profile | None:
     instructions = profiled_instructions(
         program, counting.instructions, counting.counters(), counting.conflicting, counting.late
     )
-    for coverage in current_coverages():
-        coverage.add(KernelCoverage.of(instructions, _lines_of(launch)), kernel.module.files.paths)
-    if not counting.accesses:
-        return None
-    one = KernelProfile(
-        kernel.called, kernel.module.arch.name, 1, (*launch.grid,), (*launch.block,),
-        program.shared_bytes + launch.shared_bytes, instructions,
-    )  # fmt: skip
-    found = Profile((one,), sources_of(instructions, kernel.module.files.text))
+    found = Profile()
+    if counting.accesses:
+        one = KernelProfile(
+            kernel.called, kernel.module.arch.name, 1, (*launch.grid,), (*launch.block,),
+            program.shared_bytes + launch.shared_bytes, instructions,
+        )  # fmt: skip
+        found = Profile((one,), sources_of(instructions, kernel.module.files.text))
+    coverage = KernelCoverage()
+    if not all(x.counts for x in current_sessions()):
+        coverage = KernelCoverage.of(instructions, _lines_of(launch))
     for session in current_sessions():
-        session.add(found)
-    return found
+        session.add(found, coverage, kernel.module.files.paths)
+    return found if counting.accesses else None
 
 
 def _lines_of(launch: Runner) -> set[SourcePlace]:

@@ -31,7 +31,8 @@ class Counters:
         for. Atomic operations are among them, and the reads of ``cp.async``.
     shared_requests, shared_wavefronts, bank_conflicts, shared_bytes : int
         Accesses of warps to shared memory, the wavefronts that they take, the part of them that conflicts cause (0
-        without conflicts), and the bytes that their lanes ask for. The writes of ``cp.async`` are among them.
+        without conflicts), and the bytes that their lanes ask for. The writes of ``cp.async`` are among them, and the
+        operands of ``wgmma``, which the four warps of a warpgroup read together.
     local_requests, local_sectors, local_bytes : int
         The same for local memory.
     constant_requests : int

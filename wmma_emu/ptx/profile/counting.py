@@ -8,12 +8,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from wmma_emu.layouts.banks import BANK_BYTES, BANKS
 from wmma_emu.ptx.profile.atomic_loops import adds_one, is_loop, loop_costs, unused_results
 from wmma_emu.ptx.profile.bypassing_copies import bypassing_copy
 from wmma_emu.ptx.profile.conflicts import ConflictingAccess
 from wmma_emu.ptx.profile.counters import Counters
 from wmma_emu.ptx.profile.executions import Executions
-from wmma_emu.ptx.profile.instruction_costs import operations_of, products_of
+from wmma_emu.ptx.profile.instruction_costs import (
+    WARPS_OF_WGMMA,
+    operations_of,
+    products_of,
+    shared_operand_bytes,
+)
 from wmma_emu.ptx.profile.late_warps import LateWarp, worst_of
 from wmma_emu.ptx.profile.patterns import CopyPatterns, Patterns
 from wmma_emu.ptx.profile.wavefronts import (
@@ -69,7 +75,6 @@ ACCESS_RULES = {
     "local": AccessRule("local", 4, lambda *x: (local_sectors(*x),), ("local_sectors",)),
 }  # fmt: skip
 """The rules, measured on an H200; see the table of evidence."""
-
 
 
 def _past_the_cache(patterns: CopyPatterns, size: int, conflicts: NDArray[np.int64]) -> _Costs:
@@ -245,10 +250,17 @@ class Counting:
         return [self._of(x, counts) for x, counts in zip(self.instructions, self._counts, strict=True)]
 
     @staticmethod
-    def _of(instruction: PtxInstruction, counts: defaultdict[str, int]) -> Counters:
+    def _of(instruction: PtxInstruction, given: defaultdict[str, int]) -> Counters:
+        counts = given.copy()
         executions, threads = counts["executions"], counts["threads"]
         products = products_of(instruction)
         mnemonic, modifiers = instruction.mnemonic, instruction.modifiers
+        operand_bytes = shared_operand_bytes(instruction)
+        if operand_bytes:
+            groups = executions // WARPS_OF_WGMMA
+            counts["shared_requests"] += executions
+            counts["shared_wavefronts"] += groups * operand_bytes // (BANKS * BANK_BYTES)
+            counts["shared_bytes"] += groups * operand_bytes
         return Counters(
             **counts,
             matrix_instructions=executions * bool(products),

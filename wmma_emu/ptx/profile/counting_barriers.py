@@ -48,6 +48,11 @@ class WarpTimes:
         return (waits, given.argmax(axis=1)) if waits.any() else None
 
 
+def _warps_of(threads: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return the warps of some threads."""
+    return np.asarray(threads.any(axis=-1))
+
+
 class CountingBarriers(Barriers):
     """The barriers of a wave; the waits of its warps are counted."""
 
@@ -56,16 +61,16 @@ class CountingBarriers(Barriers):
         self._counting, self._times = counting, times
 
     def _complete_for_all(self, barrier: DecodedBarrier, pc: int) -> None:
-        warps = self._state.live.any(axis=-1)
+        warps = _warps_of(self._state.live)
         self._count_waits(warps, [(barrier.instruction, warps)])
         super()._complete_for_all(barrier, pc)
 
     def _release(self, waiting: NDArray[np.bool_]) -> None:
         at = [
-            (self._decoded[x].instruction, (waiting & (self._barrier_index == x)).any(axis=-1))
+            (self._decoded[x].instruction, _warps_of(waiting & (self._barrier_index == x)))
             for x in np.unique(self._barrier_index[waiting]).tolist()
         ]
-        self._count_waits(waiting.any(axis=-1), at)
+        self._count_waits(_warps_of(waiting), at)
         super()._release(waiting)
 
     def _count_waits(self, warps: NDArray[np.bool_], at: list[tuple[PtxInstruction, NDArray[np.bool_]]]) -> None:

@@ -8,7 +8,6 @@ import numpy as np
 
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.memory.async_copies import AsyncCopies
-from wmma_emu.ptx.memory.masks import narrowest
 from wmma_emu.ptx.memory.resolved_access import ResolvedAccess
 from wmma_emu.ptx.memory.wave_memory import WaveMemory
 from wmma_emu.ptx.profile.counting import ACCESS_RULES, ATOMICS, Counting

@@ -88,8 +88,8 @@ def copy_patterns(
     for given, lanes in ((source, reading), (target, active)):
         rows = np.broadcast_to(given, full).reshape(-1, LANES)[taken]
         first = lanes.argmax(axis=1)
-        rows = np.where(lanes, rows, rows[np.arange(len(rows)), first][:, None])
-        sides.append(np.where(lanes.any(axis=1)[:, None], _relative(rows, unit), 0))
+        rows = np.where(lanes, rows, np.take_along_axis(rows, first[:, None], axis=1))
+        sides.append(np.where(lanes.any(axis=1, keepdims=True), _relative(rows, unit), 0))
     found = _grouped(np.concatenate([*sides, reading], axis=1), active, 1)
     addresses, reading = found.addresses[:, : 2 * LANES], found.addresses[:, 2 * LANES :] != 0
     return CopyPatterns(addresses[:, :LANES], addresses[:, LANES:], found.active, reading, found.counts)
