@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Counting of a launch: whether it was requested, and the profile and the coverage that result."""
 
+from functools import partial
+
+from wmma_emu.ptx.launch.machine_code import target_of
 from wmma_emu.ptx.launch.options import LaunchOptions
+from wmma_emu.ptx.launch.registers import registers_of
 from wmma_emu.ptx.launch.runner import Runner
 from wmma_emu.ptx.profile.counting_launch import CountingLaunch
 from wmma_emu.ptx.profile.coverage import KernelCoverage, SourcePlace
@@ -30,7 +34,7 @@ def profile_of(launch: Runner, counting: CountingLaunch) -> Profile | None:
     if counting.accesses:
         one = KernelProfile(
             kernel.called, kernel.module.arch.name, 1, (*launch.grid,), (*launch.block,),
-            program.shared_bytes + launch.shared_bytes, instructions,
+            program.shared_bytes + launch.shared_bytes, instructions, partial(_registers, launch),
         )  # fmt: skip
         found = Profile((one,), sources_of(instructions, kernel.module.files.text))
     coverage = KernelCoverage()
@@ -39,6 +43,12 @@ def profile_of(launch: Runner, counting: CountingLaunch) -> Profile | None:
     for session in current_sessions():
         session.add(found, coverage, kernel.module.files.paths)
     return found if counting.accesses else None
+
+
+def _registers(launch: Runner) -> int:
+    """Return the registers of a thread, 0 if they are not known."""
+    module = launch.kernel.module
+    return registers_of(module.text, target_of(module.text, module.arch)).get(launch.kernel.name, 0)
 
 
 def _lines_of(launch: Runner) -> set[SourcePlace]:

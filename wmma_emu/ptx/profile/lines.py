@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The parts of a profile: instructions and lines with their counters, and kernels."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -10,6 +10,7 @@ from wmma_emu.ptx.profile.conflicts import ConflictingAccess
 from wmma_emu.ptx.profile.counters import COUNTERS, Counters
 from wmma_emu.ptx.profile.instruction_costs import kind_of
 from wmma_emu.ptx.profile.late_warps import LateWarp, worst_of
+from wmma_emu.ptx.profile.occupancy import Occupancy, occupancy_of
 from wmma_emu.ptx.program.program import KernelProgram, PtxInstruction
 from wmma_emu.ptx.reports.frames import own_frames
 
@@ -62,6 +63,8 @@ class KernelProfile:
         The shared memory of a block, static and dynamic.
     instructions : tuple of ProfiledInstruction
         The instructions of the PTX, also those that were never executed.
+    find_registers : callable, optional
+        Returns the registers of a thread, which needs ptxas.
     """
 
     kernel: str
@@ -71,6 +74,17 @@ class KernelProfile:
     block: tuple[int, int, int]
     shared_bytes: int
     instructions: tuple[ProfiledInstruction, ...] = field(repr=False)
+    find_registers: Callable[[], int] | None = field(default=None, repr=False, compare=False)
+
+    @cached_property
+    def registers(self) -> int:
+        """The registers of a thread, as ptxas assigns them; 0 if it is not installed, or refuses the PTX."""
+        return 0 if self.find_registers is None else self.find_registers()
+
+    @property
+    def occupancy(self) -> Occupancy:
+        """How many blocks a multiprocessor holds."""
+        return occupancy_of(self.arch, self.block, self.shared_bytes, self.registers)
 
     @cached_property
     def total(self) -> Counters:

@@ -8,7 +8,6 @@ from wmma_emu.errors import printable
 from wmma_emu.ptx.profile.columns import Column, used_columns
 from wmma_emu.ptx.profile.counters import Counters
 from wmma_emu.ptx.profile.lines import KernelProfile, ProfiledLine
-from wmma_emu.ptx.profile.occupancy import occupancy_of
 from wmma_emu.ptx.reports.frames import short_path
 
 _BAD = 0.25
@@ -35,7 +34,7 @@ def summary_of(kernel: KernelProfile) -> list[str]:
     everything = sum(kernel.mix.values())
     mix = ", ".join(f"{kind} {count / everything:.0%}" for kind, count in kernel.mix.items())
     lines.append(f"  instructions: {mix or 'none'}")
-    lines.append(f"  {occupancy_of(kernel.arch, kernel.block, kernel.shared_bytes)}")
+    lines.append(f"  {kernel.occupancy}")
     return lines
 
 
