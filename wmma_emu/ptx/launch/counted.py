@@ -27,9 +27,7 @@ def profile_of(launch: Runner, counting: CountingLaunch) -> Profile | None:
     """Return the profile of a finished launch, and add it to the current sessions; None if only its coverage counts."""
     kernel = launch.kernel
     program = kernel.compiled.program
-    instructions = profiled_instructions(
-        program, counting.instructions, counting.counters(), counting.conflicting, counting.late
-    )
+    instructions = profiled_instructions(program, counting.counters(), counting.conflicting, counting.late)
     found = Profile()
     if counting.accesses:
         one = KernelProfile(

@@ -3,7 +3,11 @@
 
 No chip adds floating-point numbers, or 64-bit integers, in shared memory. ptxas makes a loop: LDS loads the old value,
 ATOMS.CAST.SPIN stores the new one if no other thread has changed it. It is never repeated within the instruction, so
-that lanes whose words are in one bank take turns of the loop (ptxas 13.0, sm_75 to sm_90; measured on an H200).
+that lanes whose words are in one bank take turns of the loop. Numbers of 16 bits are exchanged within their word, by
+ATOMS.CAS, which returns the word that the next turn needs (ptxas 13.0, sm_75 to sm_90; measured on an H200).
+
+All turns are counted as if no other warp interfered, and every operation changed its word: one that does not never
+makes another lane wait, and ``min`` and ``max`` skip it.
 """
 
 from collections.abc import Iterable
@@ -13,13 +17,16 @@ from numpy.typing import NDArray
 
 from wmma_emu.layouts.banks import BANK_BYTES, BANKS
 from wmma_emu.layouts.spec import LANES
-from wmma_emu.ptx.profile.wavefronts import Lanes, Rows, shared_wavefronts
+from wmma_emu.ptx.profile.wavefronts import Lanes, Rows, atomic_wavefronts, shared_wavefronts
 from wmma_emu.ptx.program.flow import reads, registers_in
 from wmma_emu.ptx.program.program import Immediate, PtxInstruction
 
 _OF_LOOPS = {"add": ("f32", "f64", "u64", "f16x2", "bf16x2"), "min": ("u64", "s64"), "max": ("u64", "s64"),
              "and": ("b64",), "or": ("b64",), "xor": ("b64",)}  # fmt: skip
 """The types with which an operation on shared memory becomes such a loop."""
+
+_HALVES = "f16", "bf16"
+"""The types of sums in a part of a word."""
 
 _WAVEFRONTS_OF_SWAP = 2
 """The wavefronts of ATOMS.CAST.SPIN in each group of lanes."""
@@ -28,6 +35,11 @@ _WAVEFRONTS_OF_SWAP = 2
 def is_loop(instruction: PtxInstruction) -> bool:
     """Return whether ptxas makes a loop of an atomic operation, if its address is in shared memory."""
     return any(x in instruction.modifiers and instruction.modifiers[-1] in _OF_LOOPS[x] for x in _OF_LOOPS)
+
+
+def is_loop_of_halves(instruction: PtxInstruction) -> bool:
+    """Return whether ptxas makes a loop of ATOMS.CAS of an atomic operation, if its address is in shared memory."""
+    return "add" in instruction.modifiers and instruction.modifiers[-1] in _HALVES
 
 
 def adds_one(instruction: PtxInstruction) -> bool:
@@ -51,7 +63,7 @@ def loop_costs(addresses: Rows, size: int, active: Lanes) -> tuple[NDArray[np.in
     """Count the requests, wavefronts and bank conflicts of loops: of the loads and of the compare-and-swaps.
 
     In each turn, the first lane of every bank stores, 16 lanes of 8 bytes at a time, unless lanes before it have
-    stored to its address. Other warps are assumed not to interfere.
+    stored to its address.
 
     Examples
     --------
@@ -67,6 +79,27 @@ def loop_costs(addresses: Rows, size: int, active: Lanes) -> tuple[NDArray[np.in
         swaps, stored = _swap(addresses, size, left)
         found += [2 * begins, loads.needed + _WAVEFRONTS_OF_SWAP * swaps, loads.needed - loads.without_conflicts]
         left &= ~stored
+    return tuple(found)
+
+
+def loop_of_halves_costs(addresses: Rows, size: int, active: Lanes) -> tuple[NDArray[np.int64], ...]:
+    """Count the requests, wavefronts and bank conflicts of loops for 16 bits: in each turn, a lane of every word stores.
+
+    Examples
+    --------
+    >>> lane, everyone = np.arange(32)[None], np.ones((1, 32), bool)
+    >>> [[x.item() for x in loop_of_halves_costs(lane * pitch, 2, everyone)] for pitch in (2, 4, 8)]
+    [[3, 7, 1], [2, 3, 0], [2, 6, 2]]
+    """
+    load = shared_wavefronts(addresses, size, active)
+    found = np.array([load.needed > 0, load.needed, load.needed - load.without_conflicts], np.int64)
+    words, left = addresses // BANK_BYTES * BANK_BYTES, active.copy()
+    while left.any():
+        swaps = atomic_wavefronts(words, BANK_BYTES, left)
+        found += [left.any(axis=1), _WAVEFRONTS_OF_SWAP * swaps.needed, swaps.needed - swaps.without_conflicts]
+        for row, (starts, mine) in enumerate(zip(words.tolist(), left.copy(), strict=True)):
+            first = {starts[lane]: lane for lane in reversed(np.flatnonzero(mine).tolist())}
+            left[row, list(first.values())] = False
     return tuple(found)
 
 

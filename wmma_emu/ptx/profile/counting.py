@@ -9,19 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.layouts.banks import BANK_BYTES, BANKS
-from wmma_emu.ptx.profile.atomic_loops import adds_one, is_loop, loop_costs, unused_results
+from wmma_emu.ptx.profile.atomic_loops import loop_costs, loop_of_halves_costs
 from wmma_emu.ptx.profile.bypassing_copies import bypassing_copy
 from wmma_emu.ptx.profile.conflicts import ConflictingAccess
-from wmma_emu.ptx.profile.counters import Counters
 from wmma_emu.ptx.profile.executions import Executions
-from wmma_emu.ptx.profile.instruction_costs import (
-    WARPS_OF_WGMMA,
-    operations_of,
-    products_of,
-    shared_operand_bytes,
-)
+from wmma_emu.ptx.profile.instruction_costs import WARPS_OF_WGMMA
 from wmma_emu.ptx.profile.late_warps import LateWarp, worst_of
 from wmma_emu.ptx.profile.patterns import CopyPatterns, Patterns
+from wmma_emu.ptx.profile.program_facts import ExecutionCosts, facts_of
+from wmma_emu.ptx.profile.repeats import Repeats
 from wmma_emu.ptx.profile.wavefronts import (
     Lanes,
     Rows,
@@ -36,11 +32,8 @@ from wmma_emu.ptx.profile.wavefronts import (
     shared_wavefronts,
 )
 from wmma_emu.ptx.program.program import PtxInstruction
+from wmma_emu.ptx.threads import Active, Array
 
-ATOMICS = ("atom", "red")
-_BARRIERS = ("bar", "barrier")
-_TEXTURES = ("tex", "tld4", "suld", "sust", "sured")
-_NO_COPY = frozenset(("commit_group", "wait_group", "prefetch"))
 _Costs = tuple[NDArray[np.int64], ...]
 
 
@@ -69,6 +62,7 @@ ACCESS_RULES = {
     "shared store": AccessRule("shared", 4, lambda *x: _wavefronts(shared_wavefronts(*x, joins=False)), _OF_SHARED),
     "shared increment": AccessRule("shared", 4, lambda *x: _wavefronts(shared_wavefronts(*x, joins=False)), _OF_SHARED),
     "shared loop": AccessRule("shared", 4, loop_costs, ("shared_requests", *_OF_SHARED)),
+    "shared loop of halves": AccessRule("shared", 4, loop_of_halves_costs, ("shared_requests", *_OF_SHARED)),
     "shared atomic": AccessRule("shared", 4, lambda *x: _wavefronts(atomic_wavefronts(*x)), _OF_SHARED),
     "global": AccessRule("global", 32, lambda *x: (global_sectors(*x),), ("global_sectors",)),
     "global atomic": AccessRule("global", 32, lambda *x: (atomic_sectors(*x),), ("global_sectors",)),
@@ -105,18 +99,15 @@ class Counting:
 
     def __init__(self, instructions: tuple[PtxInstruction, ...]) -> None:
         self.instructions = instructions
-        self._index = {id(x): i for i, x in enumerate(instructions)}
-        unused = unused_results(instructions)
-        self._atomic_rules = {
-            id(x): "loop" if is_loop(x) else "increment" if i in unused and adds_one(x) else "atomic"
-            for i, x in enumerate(instructions) if x.mnemonic in ATOMICS
-        }  # fmt: skip
+        self._facts = facts_of(instructions)
+        self._index = self._facts.index
         self._known: dict[tuple[Any, ...], tuple[int, ...]] = {}
         self.begin()
 
     def begin(self) -> None:
         """Discard the counts, because the launch begins again."""
         self._counts: list[defaultdict[str, int]] = [defaultdict(int) for _ in self.instructions]
+        self._repeats: defaultdict[int, Repeats] = defaultdict(Repeats)
         self._blocks: dict[int, Executions] = {}
         self._guarded: defaultdict[int, int] = defaultdict(int)
         self.conflicting: dict[int, ConflictingAccess] = {}
@@ -124,7 +115,7 @@ class Counting:
 
     def atomic_rule(self, instruction: PtxInstruction) -> str:
         """Return the rule of an atomic operation on shared memory."""
-        return f"shared {self._atomic_rules.get(id(instruction), 'atomic')}"
+        return self._facts.atomic_rules.get(id(instruction), "shared atomic")
 
     def executions_of(self, pc: int, length: int) -> Executions:
         """Return the counts of the basic block at a pc; the waves of a launch share them."""
@@ -139,6 +130,25 @@ class Counting:
         found = self._counts[index]
         for name, amount in amounts.items():
             found[name] += amount
+
+    def once(
+        self, instruction: PtxInstruction, addresses: tuple[Array, ...], masks: tuple[Active, ...], unit: int,
+        count: Callable[[], None],
+    ) -> None:  # fmt: skip
+        """Count an access by ``count``, unless it repeats an earlier one of the instruction at other addresses."""
+        index = self._index.get(id(instruction))
+        if index is None:
+            return
+        repeats = self._repeats[index]
+        shift = repeats.shift(addresses, masks, unit)
+        if shift in repeats.costs:
+            self.add(index, **repeats.costs[shift])
+            return
+        before = dict(self._counts[index])
+        count()
+        if shift is not None:
+            after = self._counts[index]
+            repeats.costs[shift] = {name: now - before.get(name, 0) for name, now in after.items()}
 
     def accessed(
         self, instruction: PtxInstruction, rule: str, size: int, patterns: Patterns,
@@ -238,8 +248,8 @@ class Counting:
         times = int(counts[0])
         return tuple(x * times for x in self._known[key])
 
-    def counters(self) -> list[Counters]:
-        """Return the counters of each instruction."""
+    def counters(self) -> list[dict[str, int]]:
+        """Return the counters of each instruction that are not 0."""
         for pc, found in self._blocks.items():
             for index in range(pc, pc + found.length):
                 is_guarded = self.instructions[index].guard is not None
@@ -247,27 +257,18 @@ class Counting:
                     "executions": found.warps, "active_threads": found.threads, "divergent_executions": found.divergent,
                     "threads": self._guarded[index] if is_guarded else found.threads,
                 }  # fmt: skip
-        return [self._of(x, counts) for x, counts in zip(self.instructions, self._counts, strict=True)]
+        return [_with_costs(costs, counts) for costs, counts in zip(self._facts.costs, self._counts, strict=True)]
 
-    @staticmethod
-    def _of(instruction: PtxInstruction, given: defaultdict[str, int]) -> Counters:
-        counts = given.copy()
-        executions, threads = counts["executions"], counts["threads"]
-        products = products_of(instruction)
-        mnemonic, modifiers = instruction.mnemonic, instruction.modifiers
-        operand_bytes = shared_operand_bytes(instruction)
-        if operand_bytes:
-            groups = executions // WARPS_OF_WGMMA
-            counts["shared_requests"] += executions
-            counts["shared_wavefronts"] += groups * operand_bytes // (BANKS * BANK_BYTES)
-            counts["shared_bytes"] += groups * operand_bytes
-        return Counters(
-            **counts,
-            matrix_instructions=executions * bool(products),
-            multiply_adds=executions * products,
-            operations=threads * operations_of(instruction),
-            barriers=executions * (mnemonic in _BARRIERS and "warp" not in modifiers),
-            mbarrier_operations=executions * (mnemonic == "mbarrier"),
-            bulk_copies=threads * (mnemonic == "cp" and "bulk" in modifiers and not _NO_COPY & {*modifiers}),
-            textures=executions * (mnemonic in _TEXTURES),
-        )
+
+def _with_costs(costs: ExecutionCosts, given: defaultdict[str, int]) -> dict[str, int]:
+    """Add what the executions of an instruction cost, whatever it accesses."""
+    counts = given.copy()
+    executions = counts["executions"]
+    counts |= {name: amount * executions for name, amount in costs.of_warp.items()}
+    counts |= {name: amount * counts["threads"] for name, amount in costs.of_thread.items()}
+    if costs.operand_bytes:
+        groups = executions // WARPS_OF_WGMMA
+        counts["shared_requests"] += executions
+        counts["shared_wavefronts"] += groups * costs.operand_bytes // (BANKS * BANK_BYTES)
+        counts["shared_bytes"] += groups * costs.operand_bytes
+    return {name: amount for name, amount in counts.items() if amount}

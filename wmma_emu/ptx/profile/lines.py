@@ -1,18 +1,17 @@
 # SPDX-License-Identifier: MIT
 """The parts of a profile: instructions and lines with their counters, and kernels."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 from wmma_emu.ptx.profile.conflicts import ConflictingAccess
 from wmma_emu.ptx.profile.counters import COUNTERS, Counters
-from wmma_emu.ptx.profile.instruction_costs import kind_of
 from wmma_emu.ptx.profile.late_warps import LateWarp, worst_of
 from wmma_emu.ptx.profile.occupancy import Occupancy, occupancy_of
-from wmma_emu.ptx.program.program import KernelProgram, PtxInstruction
-from wmma_emu.ptx.reports.frames import own_frames
+from wmma_emu.ptx.profile.program_facts import facts_of
+from wmma_emu.ptx.program.program import KernelProgram
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,8 +128,7 @@ def added(one: ProfiledInstruction, other: ProfiledInstruction) -> ProfiledInstr
 
 def profiled_instructions(
     program: KernelProgram,
-    instructions: Iterable[PtxInstruction],
-    counted: Iterable[Counters],
+    counted: Sequence[Mapping[str, int]],
     conflicting: Mapping[int, ConflictingAccess],
     late: Mapping[int, tuple[LateWarp, ...]],
 ) -> tuple[ProfiledInstruction, ...]:
@@ -138,15 +136,10 @@ def profiled_instructions(
     are added.
     """
     found: dict[tuple[int, str], ProfiledInstruction] = {}
-    for index, (instruction, counters) in enumerate(zip(instructions, counted, strict=True)):
-        source = next(iter(own_frames(instruction.source)), None)
-        key = instruction.line, instruction.opcode
-        one = ProfiledInstruction(
-            **values_of(counters), line=instruction.line, opcode=instruction.opcode,
-            text=program.text(instruction.line), kind=kind_of(instruction),
-            file="" if source is None else source.file, number=0 if source is None else source.line,
-            is_branch=instruction.mnemonic == "bra" and instruction.guard is not None,
-            conflicting=conflicting.get(index), late=late.get(index, ()),
-        )  # fmt: skip
+    for index, (facts, counts) in enumerate(
+        zip(facts_of(program.instructions).described(program), counted, strict=True)
+    ):
+        one = ProfiledInstruction(**facts, **counts, conflicting=conflicting.get(index), late=late.get(index, ()))
+        key = one.line, one.opcode
         found[key] = added(found[key], one) if key in found else one
     return tuple(found[key] for key in sorted(found, key=lambda key: key[0]))

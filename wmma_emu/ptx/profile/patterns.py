@@ -113,7 +113,7 @@ def _are_alike(rows: NDArray[np.uint64]) -> bool:
     those from the last lane of a row to the first lane of the next do not count.
     """
     flat, lanes = rows.reshape(-1), rows.shape[1]
-    steps, equal = _SCRATCH.take(flat.shape)
+    steps, equal = SCRATCH.take(flat.shape)
     np.subtract(flat[1:], flat[:-1], out=steps[:-1])
     np.equal(steps[lanes:], steps[:-lanes], out=equal[lanes:])
     equal[lanes - 1 :: lanes] = True
@@ -142,7 +142,7 @@ class _Scratch(threading.local):
         return self._kept[shape]
 
 
-_SCRATCH = _Scratch()
+SCRATCH = _Scratch()
 _MOST_SHAPES = 16
 
 
