@@ -26,7 +26,9 @@ PARTS = {
     "global_atomics": "`atom.global`, `red.global`", "copies": "`cp.async.ca`, `cp.async.cg`",
     "filled_copies": "`cp.async` that fills zeros", "local": "`ld.local`, `st.local`", "branches": "loops that diverge",
     "ladder": "transpositions, and the ladder of matrix products", "examples": "the kernels of `examples/ptx/`",
+    "products": "`wgmma`", "bulk_copies": "`cp.async.bulk`, `cp.reduce.async.bulk`",
     "others": "kernels of SGEMM_CUDA and llm.c",
+    "public": "kernels of cuda-samples, LeetCUDA, How_to_optimize_in_GPU and NVIDIA_SGEMM_PRACTICE",
 }  # fmt: skip
 """The parts of the launches, and their descriptions."""
 

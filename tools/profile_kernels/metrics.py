@@ -154,7 +154,24 @@ def _of_execution() -> list[Metric]:
     ]
 
 
-METRICS = [*_of_global(), *_of_shared(), *_of_execution()]
+def _of_bulk() -> list[Metric]:
+    """Return the metrics of wgmma and of bulk copies; others use what they count too."""
+    products, copies = ("products",), ("bulk_copies",)
+    gmma, moved = _is("wgmma"), "l1tex__m_{}_bytes_{}"
+    return [
+        Metric(("sm__sass_inst_executed_op_shared_gmma",), _sum("shared_requests", gmma), products),
+        Metric(("sm__sass_data_bytes_mem_shared_op_gmma",), _sum("shared_bytes", gmma), products),
+        Metric((_WAVEFRONTS.format("gmma"),), _sum("shared_wavefronts", gmma), products),
+        Metric((_CONFLICTS.format("gmma"),), _sum("bank_conflicts", gmma), products),
+        Metric(("sm__sass_inst_executed_op_tma",), _sum("bulk_copies", _COPIES), copies),
+        Metric(
+            (moved.format("xbar2l1tex_read", "mem_global_op_tma_ld"), moved.format("l1tex2xbar_write", "pipe_tma")),
+            _sum("bulk_bytes", _COPIES), copies,
+        ),
+    ]  # fmt: skip
+
+
+METRICS = [*_of_global(), *_of_shared(), *_of_execution(), *_of_bulk()]
 """The compared metrics."""
 
 OTHERS = (

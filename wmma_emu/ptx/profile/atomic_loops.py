@@ -83,7 +83,7 @@ def loop_costs(addresses: Rows, size: int, active: Lanes) -> tuple[NDArray[np.in
 
 
 def loop_of_halves_costs(addresses: Rows, size: int, active: Lanes) -> tuple[NDArray[np.int64], ...]:
-    """Count the requests, wavefronts and bank conflicts of loops for 16 bits: in each turn, a lane of every word stores.
+    """Count the same of loops of 16 bits: in each turn, the first lane of every word stores.
 
     Examples
     --------

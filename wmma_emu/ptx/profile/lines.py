@@ -139,7 +139,8 @@ def profiled_instructions(
     for index, (facts, counts) in enumerate(
         zip(facts_of(program.instructions).described(program), counted, strict=True)
     ):
-        one = ProfiledInstruction(**facts, **counts, conflicting=conflicting.get(index), late=late.get(index, ()))
+        fields = {**facts, **counts, "conflicting": conflicting.get(index), "late": late.get(index, ())}
+        one = ProfiledInstruction(**fields)
         key = one.line, one.opcode
         found[key] = added(found[key], one) if key in found else one
     return tuple(found[key] for key in sorted(found, key=lambda key: key[0]))

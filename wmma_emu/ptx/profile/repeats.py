@@ -9,7 +9,9 @@ from wmma_emu.ptx.profile.patterns import SCRATCH
 from wmma_emu.ptx.threads import Active, Array
 
 _Shift = tuple[int, ...]
-_FEW = 128
+_PIECE = 1 << 16
+"""The addresses that are compared at a time: they stay in the cache, and most that differ do so at once."""
+
 _MOST_MISSES = 8
 """The accesses in a row that repeat nothing, after which an instruction is no longer looked at."""
 
@@ -61,9 +63,11 @@ def _distance(one: Array, other: Array) -> int | None:
     if one.shape != other.shape or one.dtype != other.dtype or one.dtype != np.uint64:
         return None
     first = one.flat[0] - other.flat[0]
-    if one.size > _FEW and not (one.flat[:_FEW] - other.flat[:_FEW] == first).all():  # which is known soon
-        return None
-    distances, equal = SCRATCH.take(one.shape)
-    np.subtract(one, other, out=distances)
-    np.equal(distances, first, out=equal)
-    return int(first) if equal.all() else None
+    flat, flat_other = one.reshape(-1), other.reshape(-1)
+    for begin in range(0, len(flat), _PIECE):
+        piece = flat[begin : begin + _PIECE]
+        distances, equal = SCRATCH.take(piece.shape)
+        np.subtract(piece, flat_other[begin : begin + _PIECE], out=distances)
+        if not np.equal(distances, first, out=equal).all():
+            return None
+    return int(first)
