@@ -22,8 +22,8 @@ REASONS = (
     Reason(r"shared_red_min_u64", r".*", "the loop skips the store where the minimum is the old value, "
            "as it always is here"),
     Reason(r"bulk_\w+_16", r".*bytes.*", "the hardware moves whole sectors of 32 bytes"),
-    Reason(r"attention_forward attention_softmax_kernel1", r".*", "the lanes run loops of different lengths, which ptxas "
-           "unrolls by 16, 8, 4 and 1 turns: lanes of one warp execute different copies of a load"),
+    Reason(r"attention_forward attention_softmax_kernel1", r".*", "the lanes run loops of different lengths, which "
+           "ptxas unrolls by 16, 8, 4 and 1 turns: lanes of one warp execute different copies of a load"),
     Reason(r"copy_from_cg_16: drawn few [23]", r".*ldgsts", "many lanes copy the same bytes: the rule for "
            "`cp.async.cg` is one or two wavefronts short"),
     Reason(r"triton_.*|shfl_scan .*|sgemm_v3 .*|practice .*mysgemm_v7", r"l1tex__data_bank_conflicts.*", "the hardware "
