@@ -57,6 +57,9 @@ class AccessRule(NamedTuple):
     counters: tuple[str, ...]
 
 
+MEASURED_ON = "sm_90"
+"""The chip on which the rules were measured; they are applied to all chips."""
+
 ACCESS_RULES = {
     "shared load": AccessRule("shared", 4, lambda *x: _wavefronts(shared_wavefronts(*x)), _OF_SHARED),
     "shared store": AccessRule("shared", 4, lambda *x: _wavefronts(shared_wavefronts(*x, joins=False)), _OF_SHARED),

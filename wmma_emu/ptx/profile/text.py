@@ -7,6 +7,7 @@ from wmma_emu.display import in_columns
 from wmma_emu.errors import printable
 from wmma_emu.ptx.profile.columns import Column, used_columns
 from wmma_emu.ptx.profile.counters import Counters
+from wmma_emu.ptx.profile.counting import MEASURED_ON
 from wmma_emu.ptx.profile.lines import KernelProfile, ProfiledLine
 from wmma_emu.ptx.reports.frames import short_path
 
@@ -35,6 +36,8 @@ def summary_of(kernel: KernelProfile) -> list[str]:
     mix = ", ".join(f"{kind} {count / everything:.0%}" for kind, count in kernel.mix.items())
     lines.append(f"  instructions: {mix or 'none'}")
     lines.append(f"  {kernel.occupancy}")
+    if kernel.arch != MEASURED_ON:
+        lines.append(f"  the rules of the counters were measured on {MEASURED_ON}, and are applied to {kernel.arch}")
     return lines
 
 
