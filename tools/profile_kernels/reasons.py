@@ -14,9 +14,9 @@ class Reason(NamedTuple):
 
 
 REASONS = (
-    Reason(r"triton_.*|pipelined_gemm|copy_all.*", r".*ldgsts", "Nsight Compute counts a `cp.async.cg` that may fill "
-           "zeros by the predicate register that ptxas chose: with P0 as if all lanes filled, with others as if all "
-           "read (seen instruction by instruction); the profile counts as if all read where no lane fills"),
+    Reason(r"triton_.*|pipelined_gemm", r".*ldgsts", "what Nsight Compute counts of a `cp.async.cg` that may fill "
+           "zeros depends on the predicate register that ptxas chose: with P0 as here, with others more or less; "
+           "a kernel of one such copy counts nothing with P1"),
     Reason(r"shared_(atom|red)_add_(f16|f64|u64)", r".*", "one lane adds 0, which changes nothing: no other lane "
            "repeats its turn of the loop"),
     Reason(r"shared_red_min_u64", r".*", "the loop skips the store where the minimum is the old value, "

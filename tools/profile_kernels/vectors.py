@@ -25,9 +25,8 @@ _OF_COPY = "sm__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ldgsts"
 _SECTORS_OF_OFFSETS = 4
 """The sectors of the load of the offsets, which precedes every access."""
 
-_OF_VALUES = re.compile(r"shared_\w+_(u64|f64|f16)$|copy_all_\w+_cg_16$")
-"""Forms whose counters depend on more than addresses: atomic operations that change nothing do not make lanes wait,
-and copies that may fill zeros are counted by their predicate register."""
+_OF_VALUES = re.compile(r"shared_\w+_(u64|f64|f16)$")
+"""Forms whose counters depend on more than addresses: atomic operations that change nothing do not make lanes wait."""
 
 _LOOPS = "f32", "f16x2"
 """The types of atomic operations on shared memory that are loops of a load and a compare-and-swap."""

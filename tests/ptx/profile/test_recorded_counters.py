@@ -57,11 +57,11 @@ def counted_copies(name, size, rows, active):
     source, target = (own, rows) if "_to_" in name else (rows, own)
     is_read = {"none": 0, "never": 0, "half": np.arange(32) % 2}.get(name.split("_")[1], 1)
     given = CopyPatterns(source, target, active, active & (is_read != 0), np.ones(len(rows), np.int64))
-    counter, index = Counting((COPY,)), "cg" in name
+    counter, index, may_fill = Counting((COPY,)), "cg" in name, name.split("_")[1] not in ("to", "from")
     found = []
     for i in range(len(rows)):
         counter.begin()
-        counter.copied(COPY, size, CopyPatterns(*(x[i : i + 1] for x in given)), bypasses=index)
+        counter.copied(COPY, size, CopyPatterns(*(x[i : i + 1] for x in given)), bypasses=index, may_fill=may_fill)
         found.append(counter.counters()[0])
     names = {"sectors": "global_sectors", "wavefronts": "shared_wavefronts", "conflicts": "bank_conflicts"}
     return {name: np.array([x.get(counter, 0) for x in found]) for name, counter in names.items()}

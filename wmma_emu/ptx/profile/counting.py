@@ -73,20 +73,6 @@ ACCESS_RULES = {
 }  # fmt: skip
 """The rules, measured on an H200; see the table of evidence."""
 
-
-def _past_the_cache(patterns: CopyPatterns, size: int, conflicts: NDArray[np.int64]) -> _Costs:
-    """Return the sectors, wavefronts and conflicts of cp.async.cg.
-
-    With lanes that fill zeros, an H200 counts the wavefronts of the writes, and the conflicts that the copies would
-    have through the L1 cache.
-    """
-    source, target, active, reads, _ = patterns
-    sectors, wavefronts = np.array(bypassing_copy(source, target, reads)).T
-    fills = (active != reads).any(axis=1)
-    written = copy_wavefronts(source, target, size, active, reads & False).needed
-    return sectors, np.where(fills, written, wavefronts), np.where(fills, conflicts, 0)
-
-
 _EXPLAINED = ("shared load", "shared store")
 """The rules of accesses whose worst is kept, to explain its conflicts."""
 
@@ -197,8 +183,10 @@ class Counting:
             (found,) = self._total("atomic", 0, patterns, lambda x, _, active: (colliding_lanes(x, active),))
             self.add(index, atomics=int(patterns.counts.sum()), atomic_collisions=found)
 
-    def copied(self, instruction: PtxInstruction, size: int, patterns: CopyPatterns, *, bypasses: bool) -> None:
-        """Count asynchronous copies of warps, through the L1 cache or past it."""
+    def copied(
+        self, instruction: PtxInstruction, size: int, patterns: CopyPatterns, *, bypasses: bool, may_fill: bool
+    ) -> None:  # fmt: skip
+        """Count asynchronous copies of warps, through the L1 cache or past it, which may fill zeros instead."""
         index = self._index.get(id(instruction))
         if index is None or not len(patterns.counts):
             return
@@ -206,7 +194,10 @@ class Counting:
         sectors = global_sectors(source, size, reads)
         wavefronts, conflicts = _wavefronts(copy_wavefronts(source, target, size, active, reads))
         if bypasses:
-            sectors, wavefronts, conflicts = _past_the_cache(patterns, size, conflicts)
+            sectors, wavefronts = np.array(bypassing_copy(source, target, reads)).T
+            if may_fill:
+                wavefronts = copy_wavefronts(source, target, size, active, reads & False).needed
+            conflicts = np.where((active != reads).any(axis=1), conflicts, 0)
         self.add(
             index, global_requests=int(reads.any(axis=1) @ counts), global_sectors=int(sectors @ counts),
             global_bytes=int(reads.sum(axis=1) @ counts) * size, shared_requests=int(counts.sum()),

@@ -24,7 +24,7 @@ _OF_SHARED = {
 }  # fmt: skip
 """The rule by which accesses to shared memory are counted, by mnemonic. Textures and mbarriers have other units."""
 
-_LINE = 128
+_LINE, _OPERANDS_OF_COPY = 128, 3
 
 
 class CountingMemory(WaveMemory):
@@ -93,6 +93,11 @@ class CountingMemory(WaveMemory):
         return rows[taken], active[taken]
 
 
+def _may_fill(copy: PtxInstruction) -> bool:
+    """Return whether a cp.async has an operand that lets it read less than it writes."""
+    return len(copy.operands) - ("L2::cache_hint" in copy.modifiers) > _OPERANDS_OF_COPY
+
+
 class _CountingCopies(AsyncCopies):
     """The asynchronous copies of a wave; each is counted once, whatever it reads."""
 
@@ -107,7 +112,9 @@ class _CountingCopies(AsyncCopies):
 
         def count() -> None:
             found = copy_patterns(source, target, active_now, reads, memory.threads.shape, _LINE)
-            memory.counting.copied(instruction, size, found, bypasses="cg" in instruction.modifiers)
+            memory.counting.copied(
+                instruction, size, found, bypasses="cg" in instruction.modifiers, may_fill=_may_fill(instruction)
+            )
 
         memory.counting.once(instruction, (source, target), (active_now, reads), _LINE, count)
         super().issue(instruction, target, source, size, read, active)
