@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Kernels of cuda-samples, LeetCUDA, How_to_optimize_in_GPU and NVIDIA_SGEMM_PRACTICE, and how they are launched.
 
-The checkouts are as those of `tools.profile_kernels.third_party`. The sources are compiled unedited; templates that
+The checkouts are described in `tools.profile_kernels.third_party`. The sources are compiled unedited; templates that
 they do not instantiate are instantiated after them.
 """
 

@@ -47,7 +47,7 @@ class Residency(Sourced):
     def limits(self, block: Dim3, shared_bytes: int, registers: int = 0) -> dict[str, int]:
         """Return how many blocks each resource of a multiprocessor suffices for.
 
-        ``registers`` are those of a thread, as ptxas assigns them; 0 if they are not known. A warp gets them in units
+        ``registers`` is the number that ptxas assigns to a thread; 0 if it is not known. A warp gets them in units
         of 256, from one of four parts of the multiprocessor.
 
         Examples

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Who waits for whom at barriers, what is counted of mbarriers and bulk copies, and how many blocks fit."""
+"""Waits of warps at barriers, counters of mbarriers and bulk copies, and the blocks of a multiprocessor."""
 
 import numpy as np
 import pytest

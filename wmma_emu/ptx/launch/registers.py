@@ -29,7 +29,7 @@ def registers_of(text: str, target: str) -> Mapping[str, int]:
 
 
 def _assembled(assembler: Assembler, text: str, target: str) -> Mapping[str, int]:
-    """Return the registers; PTX of a newer version is assembled as if it were of the newest that ptxas knows."""
+    """Return the registers; PTX of a newer version is assembled as the newest version that ptxas supports."""
     try:
         return assembler.registers(text, target)
     except CompilationError as error:

@@ -50,7 +50,7 @@ class Counters:
     barriers : int
         Arrivals of warps at barriers of their block.
     barrier_waits : int
-        The instructions for which warps wait at barriers: the last warp to arrive has executed so many more than the
+        The instructions for which warps wait at barriers: the last warp to arrive has executed that many more than the
         others since they met before. Each instruction counts as one step of time, whatever it does.
     mbarrier_operations : int
         Executions of ``mbarrier`` instructions by warps.

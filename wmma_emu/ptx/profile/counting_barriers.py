@@ -12,7 +12,7 @@ from wmma_emu.ptx.state import State
 
 
 class WarpTimes:
-    """How many instructions each warp of a wave is ahead of or behind others of its block.
+    """The number of instructions that each warp of a wave has executed more than others of its block.
 
     A warp's time is the number of instructions that it has executed, as if each took one step of time; those that wait
     at a barrier continue at the time of the last one.

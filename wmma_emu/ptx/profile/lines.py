@@ -82,7 +82,7 @@ class KernelProfile:
 
     @property
     def occupancy(self) -> Occupancy:
-        """How many blocks a multiprocessor holds."""
+        """The number of blocks that a multiprocessor holds, and what limits it."""
         return occupancy_of(self.arch, self.block, self.shared_bytes, self.registers)
 
     @cached_property

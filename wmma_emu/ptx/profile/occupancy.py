@@ -14,8 +14,8 @@ class Occupancy(NamedTuple):
     """The blocks that a multiprocessor holds.
 
     ``limit`` is the scarcest resource: "threads", "shared memory", "blocks" or "registers". ``share`` is the part
-    of the multiprocessor's threads that the blocks have. ``registers`` are those of a thread, 0 if they are not known:
-    the blocks are then those for which there are enough other resources.
+    of the multiprocessor's threads that the blocks have. ``registers`` is the number of a thread, 0 if it is not known:
+    then only the other resources limit the blocks.
     """
 
     blocks: int

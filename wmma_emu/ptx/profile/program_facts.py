@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What counting needs to know of a program's instructions, found once for all launches of it."""
+"""The facts of a program's instructions that counting needs, found once for all launches."""
 
 from collections.abc import Mapping
 from threading import Lock
@@ -19,7 +19,7 @@ _KEPT = 64
 
 
 class ExecutionCosts(NamedTuple):
-    """What one execution of an instruction adds to counters: by a warp, and by each of its threads.
+    """The counts of one execution of an instruction: by a warp, and by each of its threads.
 
     ``operand_bytes`` are the bytes of shared memory that the four warps of a wgmma read together.
     """

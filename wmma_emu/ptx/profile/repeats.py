@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Accesses that repeat an earlier one of their instruction at other addresses, as those of loops do."""
+"""Accesses that repeat an earlier one of their instruction at other addresses, which is usual in loops."""
 
 from collections.abc import Mapping
 
@@ -19,8 +19,8 @@ _MOST_MISSES = 8
 class Repeats:
     """The accesses of an instruction whose addresses all differ from those of a first one by the same number.
 
-    They cost the same if they differ by a multiple of a unit; ``costs`` are what they add to the counters, by the rest
-    of the division.
+    They cost the same if they differ by a multiple of a unit; ``costs`` has the counts of an access, by the rest of
+    the division.
 
     Examples
     --------

@@ -13,7 +13,7 @@ from wmma_emu.ptx.profile.profile import Profile
 
 
 class CountedLaunches:
-    """What was counted of the launches so far, with the attributes of a `Profile`, or of a `KernelCoverage`.
+    """The counts of the launches so far, with the attributes of a `Profile`, or of a `KernelCoverage`.
 
     Attributes
     ----------
