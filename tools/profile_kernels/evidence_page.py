@@ -50,8 +50,9 @@ _REST = """
 ## Which chips the rules were measured on
 
 Every rule was measured on sm_90, and is applied to all chips; a profile for another chip has a line about it. For no
-other chip was a counter compared. On these, only the machine code of atomic operations on shared memory was read: ptxas 13.0 makes the
-same loops for sm_75, sm_80, sm_89, sm_100 and sm_120 as for sm_90, and `ATOMS.POPC.INC` for none below sm_80.
+other chip was a counter compared. On these, only the machine code of atomic operations on shared memory was read: ptxas
+13.0 makes the same loops for sm_75, sm_80, sm_89, sm_100 and sm_120 as for sm_90, and `ATOMS.POPC.INC` for none below
+sm_80.
 
 | rule | measured on | applied to |
 |---|---|---|
