@@ -8,7 +8,7 @@ written twice. These rules
 describe 134 of 136 measured patterns; where many lanes copy the same bytes, an H200 needs up to two wavefronts more.
 
 A copy that may fill zeros has the wavefronts of its writes, and if some lane does, the conflicts of a copy through the
-L1 cache. Nsight Compute counts so if ptxas has chosen the predicate register P0; with others it counts less, or nothing.
+L1 cache. Nsight Compute counts so if ptxas has chosen the predicate register P0, and less, or nothing, with others.
 """
 
 from collections import Counter, defaultdict
