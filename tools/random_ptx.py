@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 _HEAD = """.version 8.6
 .target sm_90
 .address_size 64
+.global .align 16 .b32 g[64];
 .visible .entry k(.param .u64 x, .param .u64 y) {
   .reg .b16 %h<8>; .reg .b32 %r<32>; .reg .b64 %d<16>; .reg .pred %p<8>; .reg .f32 %f<8>; .reg .f64 %e<8>;
-  .shared .align 16 .b8 s[4096];
+  .shared .align 16 .b8 s[4096]; .shared .align 16 .b8 t[64];
   ld.param.u64 %d10, [x]; ld.param.u64 %d11, [y];
   mov.u32 %r20, %ctaid.x; mov.u32 %r21, %ntid.x; mov.u32 %r22, %tid.x;
   mad.lo.u32 %r23, %r20, %r21, %r22; shl.b32 %r24, %r22, 2; mov.u32 %r25, s; add.u32 %r26, %r24, %r25;
@@ -36,7 +37,7 @@ _OPERATIONS = {
         mad.wide.u32 {d}, {r}, {r}, {d};
         shl.b64 {d}, {d}, {n}; shr.s64 {d}, {d}, {r}; and.b64 {d}, {d}, {d}; min.s64 {d}, {d}, {d};
         cvt.s64.s32 {d}, {r};
-        mov.b64 {d}, {e}; mov.b64 {d}, {{{r}, {r}}}; cvt.rzi.u64.f64 {d}, {e}; selp.b64 {d}, {d}, {d}, {p};
+        mov.b64 {d}, {e}; mov.b64 {d}, {{ {r}, {r} }}; cvt.rzi.u64.f64 {d}, {e}; selp.b64 {d}, {d}, {d}, {p};
         not.b64 {d}, {d}""",
     "f": """add.f32 {f}, {f}, {f}; sub.rz.f32 {f}, {f}, {f}; mul.f32 {f}, {f}, {f}; fma.rn.f32 {f}, {f}, {f}, {f};
         fma.rm.ftz.f32 {f}, {f}, {f}, {f}; min.f32 {f}, {f}, {f}; max.NaN.f32 {f}, {f}, {f}; neg.f32 {f}, {f};
@@ -66,6 +67,21 @@ _OF_WARP = (
     "vote.sync.all.pred {p}, {p}, 0xffffffff", "redux.sync.add.s32 {r}, {r}, 0xffffffff",
     "match.any.sync.b32 {r}, {r}, 0xffffffff", "bar.warp.sync 0xffffffff",
 )  # fmt: skip
+_ATOMIC = (
+    "atom.shared.add.f32 {f}, [t], {f}", "atom.shared.exch.b32 {r}, [t+16], {r}",
+    "red.shared.inc.u32 [t+20], {r}", "atom.shared.cas.b32 {r}, [t+24], {r}, {r}",
+    "atom.shared.min.s32 {r}, [t+28], {r}", "atom.shared.exch.b64 {d}, [t+32], {d}",
+    "atom.global.add.f32 {f}, [g], {f}", "red.global.add.f32 [g+4], {f}", "atom.global.exch.b32 {r}, [g+8], {r}",
+    "atom.global.cas.b32 {r}, [g+12], {r}, {r}", "red.global.add.u64 [g+16], {d}",
+    "atom.global.dec.u32 {r}, [g+24], {r}",
+    "atom.global.add.v2.f32 {{%f0, %f1}}, [g+32], {{ {f}, {f} }}",
+    "red.global.add.v4.f32 [g+48], {{ {f}, {f}, {f}, {f} }}",
+    "red.global.add.noftz.v2.f16x2 [g+64], {{ {r}, {r} }}",
+    "atom.global.max.noftz.v2.bf16x2 {{%r0, %r1}}, [g+72], {{ {r}, {r} }}",
+    "red.global.xor.b32 [g+80], {r}", "atom.global.add.noftz.f16x2 {r}, [g+84], {r}", "activemask.b32 {r}",
+)  # fmt: skip
+"""Operations whose results depend on the order of threads."""
+
 _FAULTS = (
     "add.u32 {r}, {r}, %r30", "ld.shared.u32 {r}, [%r26+128]", "st.shared.u32 [s+4], {r}", "@%p7 mov.u32 {r}, 1",
     "ld.global.u32 {r}, [%d13+1]", "st.global.u32 [%d13+65536], {r}", "ld.shared.u32 {r}, [s+4000]", "bar.sync 0",
@@ -92,8 +108,8 @@ class Drawn(NamedTuple):
 class _Writer:
     """Draws the statements of a program."""
 
-    def __init__(self, rng: np.random.Generator, faults: float) -> None:
-        self._rng, self._faults, self._labels = rng, faults, 0
+    def __init__(self, rng: np.random.Generator, faults: float, atomics: float) -> None:
+        self._rng, self._faults, self._atomics, self._labels = rng, faults, atomics, 0
         self.lines: list[str] = []
 
     def _some(self, kind: str) -> str:
@@ -120,7 +136,10 @@ class _Writer:
             for i in range(_COUNT[kind]):
                 name = pattern.replace("{{", "\1").replace("}}", "\2").replace("{}", str(i))
                 self.lines.append("  " + name.replace("\1", "{").replace("\2", "}") + ";")
-        self.lines.append("  st.shared.u32 [%r26], %r0; bar.sync 0; add.cc.u32 %r1, %r1, %r2;")
+        self.lines.append(
+            "  mov.u32 %r27, t; add.u32 %r27, %r27, %r24; setp.lt.u32 %p5, %r22, 16; @%p5 st.shared.u32 [%r27], 0;\n"
+            "  st.shared.u32 [%r26], %r0; bar.sync 0; add.cc.u32 %r1, %r1, %r2;"
+        )
 
     def statements(self, count: int, depth: int, *, is_uniform: bool) -> None:
         """Write statements; ``is_uniform`` is whether all threads of the block execute them."""
@@ -129,6 +148,9 @@ class _Writer:
             drawn = rng.random()
             if drawn < self._faults:
                 self._say(_FAULTS[rng.integers(len(_FAULTS))], depth)
+            elif rng.random() < self._atomics:
+                guard = "@{p} " if rng.random() < 0.2 else ""
+                self._say(guard + _ATOMIC[rng.integers(len(_ATOMIC))], depth)
             elif drawn < 0.7:
                 kind = [*_OPERATIONS][rng.choice(6, p=[0.4, 0.15, 0.2, 0.08, 0.07, 0.1])]
                 patterns = _OPERATIONS[kind].split(";")
@@ -197,7 +219,8 @@ def program(seed: int) -> Drawn:
     (True, True)
     """
     rng = np.random.default_rng(seed)
-    writer = _Writer(rng, 0.02 if rng.random() < 0.3 else 0)
+    faults, atomics = (0.02 if rng.random() < 0.3 else 0), (0.15 if rng.random() < 0.3 else 0)
+    writer = _Writer(rng, faults, atomics)
     writer.begin()
     writer.statements(int(rng.integers(5, 40)), 1, is_uniform=True)
     writer.end()

@@ -135,3 +135,9 @@ def test_a_child_process_runs_launches_too(x):
         report = launch(x + 4, y)
         os._exit(int(y[3]) if report.machine == "native" else 99)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
+
+
+def test_the_limit_of_steps_ends_a_launch_in_waves(x):
+    endless = "L: atom.global.exch.b32 %r1, [%d0], %r0; bra L;"
+    with pytest.raises(LaunchLimitError, match=r"2000 steps \(max_steps\)"):
+        module(endless)["k"][2, 64](x, x, max_steps=2000)

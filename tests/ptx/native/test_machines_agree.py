@@ -3,6 +3,7 @@
 
 from collections import Counter
 from itertools import islice
+from pathlib import Path
 
 import pytest
 
@@ -13,15 +14,21 @@ from tools.compare_machines import ALTERATIONS, body_of, difference, main, mutan
 
 pytest.importorskip("llvmlite")
 
+from wmma_emu.ptx.native.refusals import REFUSALS, reason_for
+
 ON_NUMPY = {
     "spin_lock": "the kernel takes locks",
     "lock_in_a_warp": "the kernel takes locks",
-    "printing": "call of vprintf",
-    "reductions": "the order of atomic operations may affect the result",  # sums of floats by several warps
-    "turns": "the order of atomic operations may affect the result",  # the old values are used
-    "last_block": "the order of atomic operations may affect the result",
+    "printing": reason_for("vprintf", "a call of vprintf"),
 }
-"""The examples that the NumPy machine runs, and why. Those whose order matters run twice."""
+"""The examples that the NumPy machine runs, and why."""
+
+
+def test_a_page_lists_what_has_no_native_code_and_why():
+    page = Path("docs/how-to/test-a-kernel-without-a-gpu.md").read_text(encoding="utf-8")
+    rows = [line for line in page.split("\n") if line.startswith("|")]
+    for refusal in REFUSALS:
+        assert any(all(f"`{x}`" in row for x in refusal.names) and refusal.why in row for row in rows), refusal
 
 
 @pytest.mark.sweep(keep=1 / 4)

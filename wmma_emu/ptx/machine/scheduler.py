@@ -18,9 +18,9 @@ READY, AT_WARP, AT_BARRIER = 0, 1, 2
 """States of a thread: it may continue, waits for lanes of its warp, or waits at a barrier."""
 
 _NOWHERE = np.int32(2**31 - 1)
-_PATIENCE = 1024
-_PATIENCE_WITH_SPINNING = 16
-_TURNS = 64
+PATIENCE = 1024
+PATIENCE_WITH_SPINNING = 16
+TURNS = 64
 """The number of times that the lowest pc may be picked while other threads wait: where a loop that waits for them is
 unlikely, and where it is likely; and the number of turns that the other pcs get then."""
 
@@ -44,7 +44,7 @@ class Scheduler:
         self._everyone = bool(state.live.all())
         self._last: dict[int, int] = {}
         self._picks = self._turns = 0
-        self._patience = _PATIENCE
+        self._patience = PATIENCE
         self._rank: NDArray[np.int32] | None = None
         self._pc_at: list[int] = []
         self._drawn: NDArray[np.bool_] | None = None
@@ -89,7 +89,7 @@ class Scheduler:
             self.status[...] = READY
             self.converged_pc = pc
             active = state.live
-            self._turns, self._patience = 0, _PATIENCE
+            self._turns, self._patience = 0, PATIENCE
             return pc, None if self._everyone else active
         return pc, active
 
@@ -103,12 +103,12 @@ class Scheduler:
         """Return the lowest pc; after it was picked for long, the pc that waited longest."""
         self._picks += 1
         pc = lowest
-        self._patience -= _PATIENCE // _PATIENCE_WITH_SPINNING if self._is_spinning(lowest) else 1
+        self._patience -= PATIENCE // PATIENCE_WITH_SPINNING if self._is_spinning(lowest) else 1
         if self._patience <= 0:
-            self._turns, self._patience = _TURNS, _PATIENCE
+            self._turns, self._patience = TURNS, PATIENCE
         if self._turns:
             self._turns -= 1
-            self._patience = _PATIENCE
+            self._patience = PATIENCE
             others = np.unique(pcs[pcs != _NOWHERE]).tolist()
             pc = min(others, key=lambda x: self._last.get(x, 0))
         self._last[pc] = self._picks

@@ -11,7 +11,7 @@ from wmma_emu.ptx.native.leave import BARRIERS
 from wmma_emu.ptx.native.memory.stamps import flag_if
 from wmma_emu.ptx.native.memory.time import begin_block
 from wmma_emu.ptx.native.rows import LONG, POINTER, WORD
-from wmma_emu.ptx.native.warp_layout import AWAITED, BLOCK_INDEX, EXISTING, EXITED, LIVE, PLACES, STEPS, WARPGROUP
+from wmma_emu.ptx.native.warp_layout import AWAITED, BLOCK_INDEX, EXISTING, EXITED, LIVE, NEXT_BLOCKS, STEPS, WARPGROUP
 from wmma_emu.ptx.native.words import LANES_OF_BITS, LANES_OF_WORDS, add, host, put, word
 
 DONE, UNFINISHED = 0, 1
@@ -81,7 +81,7 @@ def _begin_warp(body: Body, context: Bits, warp: Bits, index: Bits) -> None:
     """Prepare the memory of a warp for a block."""
     existing = warp.at(EXISTING).load(WORD, 4)
     first = body.constant(LANES_OF_WORDS, 0)
-    warp.at(PLACES).store(existing.as_type(LANES_OF_BITS).chosen(first, EXITED), 64)
+    warp.at(NEXT_BLOCKS).store(existing.as_type(LANES_OF_BITS).chosen(first, EXITED), 64)
     warp.at(LIVE).store(existing, 4)
     warp.at(AWAITED).store(body.constant(WORD, 0), 4)
     for offset in (STEPS, WARPGROUP):

@@ -9,10 +9,11 @@ from wmma_emu.ptx.machine.compile import CompiledProgram
 from wmma_emu.ptx.machine.control import CONTROL
 from wmma_emu.ptx.machine.warp_sync import is_bar_warp, required_lanes
 from wmma_emu.ptx.native.control_words import BlockField, Kind, Sync
+from wmma_emu.ptx.native.refusals import reason_for
 from wmma_emu.ptx.native.rows import NotNativeError
 from wmma_emu.ptx.native.warp_layout import WarpLayout
 from wmma_emu.ptx.program.flow import targets_of
-from wmma_emu.ptx.program.program import KernelProgram, Predicate, PtxInstruction, Register
+from wmma_emu.ptx.program.program import Immediate, KernelProgram, Predicate, PtxInstruction, Register
 
 Words = dict[BlockField, int]
 
@@ -20,8 +21,8 @@ EVERYONE = 0xFFFF_FFFF
 """The mask of all lanes."""
 
 
-class Places(NamedTuple):
-    """The positions in a kernel: numbers of basic blocks, in the order in which the driver prefers them.
+class BlockNumbers(NamedTuple):
+    """The numbers of the basic blocks of a kernel, in the order in which the driver prefers them.
 
     ``of`` has the number of each basic block by the index of its first instruction; ``landings`` those of the landings,
     where threads continue after a call or a barrier to receive its results, by the index of the next instruction.
@@ -31,11 +32,11 @@ class Places(NamedTuple):
     landings: Mapping[int, int]
 
     def after(self, pc: int) -> int:
-        """Return the place at which threads continue that wait at an instruction, or call a function there."""
+        """Return the basic block at which threads continue that wait at an instruction, or call a function there."""
         return self.landings.get(pc + 1, self.of[pc + 1])
 
 
-def places_of(compiled: CompiledProgram) -> Places:
+def block_numbers_of(compiled: CompiledProgram) -> BlockNumbers:
     """Number the basic blocks of a program."""
     landings = {pc + 1 for pc, x in enumerate(compiled.program.instructions) if has_landing(x)}
     of, landing = dict[int, int](), dict[int, int]()
@@ -43,7 +44,7 @@ def places_of(compiled: CompiledProgram) -> Places:
         if start in landings:
             landing[start] = len(of) + len(landing)
         of[start] = len(of) + len(landing)
-    return Places(of, landing)
+    return BlockNumbers(of, landing)
 
 
 def has_landing(instruction: PtxInstruction) -> bool:
@@ -86,27 +87,28 @@ def sync_words(instruction: PtxInstruction, layout: WarpLayout) -> Words:
 
 
 def end_words(
-    pc: int, compiled: CompiledProgram, places: Places, layout: WarpLayout, slots: Mapping[int, int]
+    pc: int, compiled: CompiledProgram, numbers: BlockNumbers, layout: WarpLayout, slots: Mapping[int, int]
 ) -> Words:
     """Return the words for the end of a basic block whose last instruction has an index.
 
-    ``slots`` are the offsets of the places to which lanes return, by the first instruction of each function.
+    ``slots`` are the offsets of the numbers of the basic blocks to which lanes return, by the first instruction of each
+    function.
     """
     instruction = compiled.program.instructions[pc]
     if not is_control(instruction):
-        return _to(places.of[pc + 1], layout)
-    end = _Ends(pc, instruction, compiled.program, places, layout, slots)
+        return _to(numbers.of[pc + 1], layout)
+    end = _Ends(pc, instruction, compiled.program, numbers, layout, slots)
     words = _ENDS[instruction.mnemonic](end)
     guard = None if required_lanes(instruction) is not None else instruction.guard
     if BlockField.GUARD not in words:
         words[BlockField.GUARD], words[BlockField.COMPLEMENT] = guard_of(guard, layout)
-    words.setdefault(BlockField.NEXT, places.of.get(pc + 1, 0))
+    words.setdefault(BlockField.NEXT, numbers.of.get(pc + 1, 0))
     return words
 
 
-def landing_words(pc: int, places: Places, layout: WarpLayout) -> Words:
+def landing_words(pc: int, numbers: BlockNumbers, layout: WarpLayout) -> Words:
     """Return the words of the landing before the basic block at an index."""
-    return _to(places.of[pc], layout)
+    return _to(numbers.of[pc], layout)
 
 
 def exit_words(layout: WarpLayout) -> Words:
@@ -120,10 +122,10 @@ def exit_words(layout: WarpLayout) -> Words:
     }
 
 
-def _to(place: int, layout: WarpLayout) -> Words:
+def _to(number: int, layout: WarpLayout) -> Words:
     guard, complement = guard_of(None, layout)
     words: Words = {BlockField.KIND: Kind.JUMP, BlockField.GUARD: guard, BlockField.COMPLEMENT: complement}
-    return words | {BlockField.TARGET: place, BlockField.NEXT: place}
+    return words | {BlockField.TARGET: number, BlockField.NEXT: number}
 
 
 class _Ends(NamedTuple):
@@ -132,7 +134,7 @@ class _Ends(NamedTuple):
     pc: int
     instruction: PtxInstruction
     program: KernelProgram
-    places: Places
+    numbers: BlockNumbers
     layout: WarpLayout
     slots: Mapping[int, int]
 
@@ -140,7 +142,7 @@ class _Ends(NamedTuple):
 def _branch(end: _Ends) -> Words:
     (target,) = targets_of(end.instruction)
     kind = Kind.JUMP if end.instruction.guard is None else Kind.BRANCH
-    return {BlockField.KIND: kind, BlockField.TARGET: end.places.of[target]}
+    return {BlockField.KIND: kind, BlockField.TARGET: end.numbers.of[target]}
 
 
 def _function_of(end: _Ends) -> int:
@@ -165,10 +167,11 @@ def _call(end: _Ends) -> Words:
     if end.instruction.callee_name == "__assertfail":
         return {BlockField.KIND: Kind.TRAP}
     if callee is None:
-        raise NotNativeError(f"call of {end.instruction.callee_name or 'a function through its address'}")
+        name = end.instruction.callee_name or "a function through its address"
+        raise NotNativeError(reason_for(name, f"a call of {name}"))
     return {
-        BlockField.KIND: Kind.CALL, BlockField.TARGET: end.places.of[callee], BlockField.SLOT: end.slots[callee],
-        BlockField.SOURCE: end.places.after(end.pc),
+        BlockField.KIND: Kind.CALL, BlockField.TARGET: end.numbers.of[callee], BlockField.SLOT: end.slots[callee],
+        BlockField.SOURCE: end.numbers.after(end.pc),
     }  # fmt: skip
 
 
@@ -190,8 +193,10 @@ def _barrier(end: _Ends) -> Words:
         source = barrier.source
         words[BlockField.SOURCE] = layout.source(source, "pred")
         words[BlockField.VOTES_COMPLEMENT] = EVERYONE if isinstance(source, Predicate) and source.negated else 0
+    is_known = isinstance(barrier.number, Immediate) and barrier.threads is None
+    words[BlockField.MEETS_ALL] = int(is_known and barrier.waits)
     if barrier.waits:
-        words[BlockField.NEXT] = end.places.after(end.pc)
+        words[BlockField.NEXT] = end.numbers.after(end.pc)
     return words
 
 

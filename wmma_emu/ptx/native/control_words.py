@@ -37,7 +37,7 @@ class Sync(IntEnum):
 
 
 class BlockField(IntEnum):
-    """The words of a basic block. `WarpLayout` assigns the offsets; a position is the number of a basic block."""
+    """The words of a basic block. `WarpLayout` assigns the offsets."""
 
     CODE = 0
     """A host pointer to the entries."""
@@ -51,9 +51,9 @@ class BlockField(IntEnum):
     COMPLEMENT = 5
     """The word with which the guard is XORed."""
     TARGET = 6
-    """The position at which the threads for which the guard holds continue."""
+    """The number of the basic block at which the threads for which the guard holds continue."""
     NEXT = 7
-    """The position at which the others continue."""
+    """The number of the basic block at which the others continue."""
     SYNC = 8
     SYNC_GUARD = 9
     """The offset of the guard of the beginning."""
@@ -63,19 +63,25 @@ class BlockField(IntEnum):
     IS_EXIT = 12
     """Whether threads that arrive here exit at once."""
     SLOT = 13
-    """For a call or a return, the offset of the positions to which the lanes return; for a barrier, the offset of its
-    number."""
+    """For a call or a return, the offset of the numbers of the basic blocks to which the lanes return; for a barrier,
+    the offset of its number."""
     THREADS = 14
     """For a barrier, the offset of the number of threads, 0 for all; for an indexed branch, a host pointer to the
-    positions."""
+    numbers of the basic blocks."""
     SOURCE = 15
-    """For a barrier, the offset of the votes; for a call, the position to which it returns; for an indexed branch, the
-    number of positions."""
+    """For a barrier, the offset of the votes; for a call, the number of the basic block to which it returns; for an
+    indexed branch, the number of its basic blocks."""
     VOTES_COMPLEMENT = 16
     WAITS = 17
     """Whether the threads of a barrier wait."""
     IS_SPINNING = 18
     """Whether the threads may wait here for others, in a loop."""
+    POLLS = 19
+    """Whether it reads data that other threads may change."""
+    ONLY_READS = 20
+    """Whether it changes only registers."""
+    MEETS_ALL = 21
+    """Whether it ends with a barrier of all threads of a block, with a number in the instruction."""
     COUNT_OF_WORDS = 24
 
 
@@ -134,6 +140,8 @@ class MachineWord(IntEnum):
     SMID = Word.FIRST_OF_MACHINE + 22
     WAITING = Word.FIRST_OF_MACHINE + 23
     """The offset in the memory of a warp of the lanes that wait at each barrier: 16 words of 32 bits."""
+    LOG = Word.FIRST_OF_MACHINE + 24
+    """A host pointer to the log of a wave (`wmma_emu.ptx.native.memory.log`), 0 if nothing is logged."""
 
 
 class BarrierField(IntEnum):
@@ -150,3 +158,43 @@ class BarrierField(IntEnum):
     RESULT_ARRIVED = 5
     """Votes and threads of the last completion, from which `bar.red` computes its result."""
     COUNT_OF_WORDS = 8
+
+
+class WaveWord(IntEnum):
+    """The words of the state of a wave of blocks that run together (`wmma_emu.ptx.native.wave_driver`)."""
+
+    TABLE = 0
+    """A host pointer to the basic blocks."""
+    CONTEXTS = 1
+    """A host pointer to the host pointers of the contexts, one for each block."""
+    COUNT = 2
+    """The number of blocks of the wave."""
+    FIRST = 3
+    """The linear index of its first block."""
+    PICKED = 4
+    """A host pointer to the warps that run now: `PickedWarp`."""
+    LAST = 5
+    """A host pointer to the number of the last pick of each basic block."""
+    FUEL = 6
+    STEPS = 7
+    """The number of instructions that were stepped, each for all threads that executed it together."""
+    HAS_EXACT_TURNS = 8
+    """Whether the wave picks the same basic blocks as the NumPy machine, also where each one gets its turn."""
+    PICKS = 9
+    PATIENCE = 10
+    TURNS = 11
+    IS_TOGETHER = 12
+    """Whether all threads are known to be at one basic block, `BLOCK`."""
+    BLOCK = 13
+    QUIET = 14
+    """The number of basic blocks in succession that changed only registers."""
+    COUNT_OF_WORDS = 16
+
+
+class PickedWarp(IntEnum):
+    """The words of a warp that runs now."""
+
+    CONTEXT = 0
+    WARP = 1
+    LANES = 2
+    COUNT_OF_WORDS = 3

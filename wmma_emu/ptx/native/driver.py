@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The driver of the native machine: it runs the basic blocks of a warp, as native code.
 
-As on the NumPy machine, the lanes at the lowest place run next, all together (`wmma_emu.ptx.machine.scheduler`).
+As on the NumPy machine, the lanes at the lowest basic block run next, all together (`wmma_emu.ptx.machine.scheduler`).
 """
 
 from wmma_emu.ptx.native.body import Bits, Body, Loop, internal
@@ -9,7 +9,7 @@ from wmma_emu.ptx.native.context import Word
 from wmma_emu.ptx.native.control_words import BlockField, EntryField, Kind, MachineWord
 from wmma_emu.ptx.native.leave import leave
 from wmma_emu.ptx.native.rows import FUNCTION, LONG, POINTER, WORD
-from wmma_emu.ptx.native.warp_layout import AT_WARP, LIVE, PLACES
+from wmma_emu.ptx.native.warp_layout import AT_WARP, LIVE, NEXT_BLOCKS
 from wmma_emu.ptx.native.warps import synchronise
 from wmma_emu.ptx.native.words import add, add_steps, block_at, count_of, field, held, host, send, word, words_at
 
@@ -21,37 +21,37 @@ BLOCKED, STOPPED = 0, 1
 def run_warp(body: Body, context: Bits, warp: Bits) -> None:
     """Run a warp until it stops, and return why."""
     blocks, live = host(context, MachineWord.BLOCKS), warp.at(LIVE)
-    place, active = body.variable(WORD), body.variable(WORD)
+    number, active = body.variable(WORD), body.variable(WORD)
     with body.loop() as pick:
-        lowest = body.intrinsic("llvm.vector.reduce.umin", words_at(warp, PLACES), returns=WORD)
+        lowest = body.intrinsic("llvm.vector.reduce.umin", words_at(warp, NEXT_BLOCKS), returns=WORD)
         with body.when(lowest >= AT_WARP, likely=False):
             body.give(body.constant(WORD, BLOCKED))
-        place.store(lowest, 4)
+        number.store(lowest, 4)
         active.store(_lanes_at(warp, lowest), 4)
         with body.loop():
-            block = block_at(blocks, place.load(WORD, 4))
+            block = block_at(blocks, number.load(WORD, 4))
             with body.when(field(block, BlockField.SYNC).differs(0), likely=False):
-                here = place.load(WORD, 4), active.load(WORD, 4)
+                here = number.load(WORD, 4), active.load(WORD, 4)
                 active.store(synchronise(body, context, warp, block, *here), 4)
                 with body.when(active.load(WORD, 4).equals(0)):
                     pick.restart()
             lanes = active.load(WORD, 4)
             _run_entries(body, context, warp, block, lanes)
             _count(context, warp, block, lanes)
-            place.store(_end(body, context, warp, block, lanes, live.load(WORD, 4), pick), 4)
+            number.store(_end(body, context, warp, block, lanes, live.load(WORD, 4), pick), 4)
 
 
-def _lanes_at(warp: Bits, place: Bits) -> Bits:
-    """Return the lanes at a place, with those that wait there for lanes of their warp."""
-    together = words_at(warp, PLACES) & ~AT_WARP % (1 << 32)
-    return together.equals(place.repeated(32)).as_type(WORD)
+def _lanes_at(warp: Bits, number: Bits) -> Bits:
+    """Return the lanes at a basic block, with those that wait there for lanes of their warp."""
+    together = words_at(warp, NEXT_BLOCKS) & ~AT_WARP % (1 << 32)
+    return together.equals(number.repeated(32)).as_type(WORD)
 
 
 def _run_entries(body: Body, context: Bits, warp: Bits, block: Bits, active: Bits) -> None:
     """Call the function of each entry for the active lanes whose guard holds, if there are any."""
     entries = field(block, BlockField.CODE, POINTER)
-    with body.repeat(field(block, BlockField.COUNT)) as number:
-        entry = entries.at(number * (8 * EntryField.COUNT_OF_WORDS))
+    with body.repeat(field(block, BlockField.COUNT)) as i:
+        entry = entries.at(i * (8 * EntryField.COUNT_OF_WORDS))
         guard, complement = (entry.at(8 * x).load(LONG, 8) for x in (EntryField.GUARD, EntryField.COMPLEMENT))
         lanes = active & held(warp, guard, complement)
         with body.when(lanes.differs(0), likely=True):
@@ -69,7 +69,10 @@ def _count(context: Bits, warp: Bits, block: Bits, active: Bits) -> None:
 
 
 def _end(body: Body, context: Bits, warp: Bits, block: Bits, lanes: Bits, live: Bits, pick: Loop) -> Bits:
-    """Return the place at which all lanes of the warp continue; if they do not, send each on, and pick a place."""
+    """Return the number of the basic block at which all lanes of the warp continue.
+
+    If they do not continue together, send each on, and pick again.
+    """
     taken = lanes & held(warp, field(block, BlockField.GUARD), field(block, BlockField.COMPLEMENT))
     target, following = field(block, BlockField.TARGET, WORD), field(block, BlockField.NEXT, WORD)
     with body.when(field(block, BlockField.KIND) > Kind.BRANCH, likely=False):

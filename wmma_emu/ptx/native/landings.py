@@ -1,39 +1,45 @@
 # SPDX-License-Identifier: MIT
 """The values that threads receive when they continue: the results of calls, and those of barriers with a reduction."""
 
-from collections.abc import Iterator, Sequence
 from functools import partial
 
+from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.machine.barriers import decode_barrier
 from wmma_emu.ptx.native.body import Bits, Body, native
+from wmma_emu.ptx.native.context import Word
 from wmma_emu.ptx.native.control_words import BarrierField
 from wmma_emu.ptx.native.leave import state_of_barrier
+from wmma_emu.ptx.native.memory.stamps import pointer, state_of
+from wmma_emu.ptx.native.memory.state import StateField
 from wmma_emu.ptx.native.rows import WORD, NotNativeError, Row
-from wmma_emu.ptx.native.warp_layout import WarpLayout
-from wmma_emu.ptx.native.words import first_value, replace, word
-from wmma_emu.ptx.program.program import AddressOperand, ParameterCopy, PtxInstruction, Symbol
+from wmma_emu.ptx.native.warp_layout import WARP_NUMBER, WarpLayout
+from wmma_emu.ptx.native.words import first_value, host, replace, word
+from wmma_emu.ptx.program.program import ParameterCopy, PtxInstruction
 
 
-def move_instructions(copies: Sequence[ParameterCopy], layout: WarpLayout) -> Iterator[PtxInstruction]:
-    """Yield loads and stores of local memory that copy arguments or results.
+def copy_row(copy: ParameterCopy) -> Row:
+    """Return the row that copies arguments or results in the local memory of each thread.
+
+    Bytes that are uninitialised, as the padding of a structure, stay so.
 
     Examples
     --------
-    >>> from wmma_emu.ptx.program.program import KernelProgram
-    >>> layout = WarpLayout(KernelProgram("k", (), 0, (), (), (), 0, None, 32, None, None, ()))
-    >>> [x.opcode for x in move_instructions([ParameterCopy(0, 16, 12)], layout)]
-    ['ld.param.b32', 'st.param.b32', 'ld.param.b32', 'st.param.b32', 'ld.param.b32', 'st.param.b32']
+    >>> copy_row(ParameterCopy(0, 16, 12)).record
+    (0, 16, 12)
     """
-    for copy in copies:
-        together = copy.source | copy.target | copy.bytes | 8
-        size = together & -together
-        for offset in range(0, copy.bytes, size):
-            register = layout.temporary(8 * size)
-            for mnemonic, first in (("ld", copy.source), ("st", copy.target)):
-                address = AddressOperand(Symbol("local", first + offset, "", size, is_parameter=True))
-                operands = (register, address) if mnemonic == "ld" else (address, register)
-                words = "param", f"b{8 * size}"
-                yield PtxInstruction(".".join((mnemonic, *words)), mnemonic, words, operands, None, 0, 0)
+    name = "copy of local bytes"
+    return Row(name, partial(native, name, write=_copy), (copy.source, copy.target, copy.bytes))
+
+
+def _copy(body: Body, context: Bits, warp: Bits, record: Bits, mask: Bits) -> None:
+    source, target, size = (record.at(4 * i).load(WORD, 4).cast(64) for i in range(3))
+    each = word(context, Word.LOCAL_BYTES)
+    first = warp.at(WARP_NUMBER).load(WORD, 4).cast(64) * LANES
+    spaces = host(context, Word.LOCAL), pointer(state_of(context), StateField.LOCAL_SHADOW)
+    with body.lanes(mask) as lane:
+        for space in spaces:
+            thread = space.at((first + lane) * each)
+            body.copy(thread.at(target), thread.at(source), size)
 
 
 def votes_row(instruction: PtxInstruction, layout: WarpLayout) -> Row:

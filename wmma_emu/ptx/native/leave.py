@@ -6,10 +6,11 @@ from llvmlite import ir
 from wmma_emu.ptx.native.body import Bits, Body, internal
 from wmma_emu.ptx.native.context import Flag, Word
 from wmma_emu.ptx.native.control_words import BarrierField, BlockField, Kind, MachineWord
+from wmma_emu.ptx.native.memory.log import ALL_THREADS, EntryKind
 from wmma_emu.ptx.native.memory.stamps import flag_if, raise_flag
-from wmma_emu.ptx.native.memory.time import pass_barrier
+from wmma_emu.ptx.native.memory.time import barriers_of, log_event, pass_barrier
 from wmma_emu.ptx.native.rows import LONG, POINTER, WORD
-from wmma_emu.ptx.native.warp_layout import AT_BARRIER, AT_WARP, EXITED, LIVE, PLACES
+from wmma_emu.ptx.native.warp_layout import AT_BARRIER, AT_WARP, EXITED, LIVE, NEXT_BLOCKS
 from wmma_emu.ptx.native.words import (
     add,
     count_of,
@@ -26,6 +27,9 @@ from wmma_emu.ptx.native.words import (
 )
 
 BARRIERS = 16
+
+MOST_WARPS = 32
+"""The largest number of warps of a block."""
 
 
 @internal(ir.VoidType(), POINTER, POINTER, POINTER, WORD)
@@ -50,9 +54,10 @@ def leave(body: Body, context: Bits, warp: Bits, block: Bits, lanes: Bits) -> No
 def exit_lanes(body: Body, context: Bits, warp: Bits, lanes: Bits) -> None:
     """Let lanes exit; lanes of the warp that wait for them check again, and barriers may be complete."""
     send(warp, lanes, body.constant(WORD, EXITED))
-    live, places = warp.at(LIVE), words_at(warp, PLACES)
+    live, next_blocks = warp.at(LIVE), words_at(warp, NEXT_BLOCKS)
+    log_event(body, context, warp, EntryKind.EXIT, lanes)
     live.store(live.load(WORD, 4) & ~lanes, 4)
-    warp.at(PLACES).store((places < AT_BARRIER).chosen(places & AT_WARP - 1, places), 64)
+    warp.at(NEXT_BLOCKS).store((next_blocks < AT_BARRIER).chosen(next_blocks & AT_WARP - 1, next_blocks), 64)
     add(context, MachineWord.LIVE, -count_of(lanes))
     with body.when(word(context, MachineWord.BUSY_BARRIERS).differs(0), likely=False):
         with body.repeat(BARRIERS) as number:
@@ -66,7 +71,7 @@ def _branch_indexed(body: Body, context: Bits, warp: Bits, block: Bits, lanes: B
         index = warp.at(indices + (lane << 2)).load(WORD, 4).cast(64)
         with body.either(index < field(block, BlockField.SOURCE)) as (legal, illegal):
             with legal:
-                warp.at((lane << 2) + PLACES).store(table.at(index << 3).load(WORD, 8), 4)
+                warp.at((lane << 2) + NEXT_BLOCKS).store(table.at(index << 3).load(WORD, 8), 4)
             with illegal:
                 raise_flag(body, context, body.constant(WORD, Flag.UNSUPPORTED))
 
@@ -100,12 +105,13 @@ def arrive(body: Body, context: Bits, warp: Bits, block: Bits, lanes: Bits) -> N
     others = word(state, BarrierField.EXPECTED).differs(expected)
     flag_if(body, elsewhere | others, context, Flag.COLLECTIVE)
     votes = held(warp, field(block, BlockField.SOURCE), field(block, BlockField.VOTES_COMPLEMENT))
+    log_event(body, context, warp, EntryKind.ARRIVAL, lanes, number)
     add(state, BarrierField.ARRIVED, count_of(lanes))
     add(state, BarrierField.VOTES, count_of(votes & lanes))
     with body.when(waits):
         waiting = _waiting_at(context, warp, number)
         waiting.store(waiting.load(WORD, 4) | lanes, 4)
-        send(warp, lanes, words_at(warp, PLACES) | AT_BARRIER)
+        send(warp, lanes, words_at(warp, NEXT_BLOCKS) | AT_BARRIER)
     complete(body, context, number)
 
 
@@ -133,14 +139,27 @@ def complete(body: Body, context: Bits, number: Bits) -> None:
     put(state, BarrierField.RESULT_ARRIVED, arrived)
     put(state, BarrierField.ARRIVED, 0)
     add(context, MachineWord.BUSY_BARRIERS, -1)
-    with body.when(expected.equals(0)):
-        add(context, Word.EPOCH, 1)
-        pass_barrier(body, context)
+    waited = body.variable(LONG, MOST_WARPS + 1, alignment=64)
+    body.fill(waited, 0, body.constant(LONG, 8 * MOST_WARPS))
+    all_waited = body.variable(LONG)
+    all_waited.store(body.constant(LONG, 0), 8)
     with body.repeat(word(context, Word.WARPS)) as i:
         warp = host(context, Word.WARP_MEMORY).at(i * word(context, Word.WARP_BYTES))
         waiting = _waiting_at(context, warp, number)
         lanes = waiting.load(WORD, 4)
         with body.when(lanes.differs(0)):
-            send(warp, lanes, words_at(warp, PLACES) & AT_BARRIER - 1)
+            all_waited.store(all_waited.load(LONG, 8) + count_of(lanes), 8)
+            waited.at(i << 3).store(lanes.cast(64), 8)
+            send(warp, lanes, words_at(warp, NEXT_BLOCKS) & AT_BARRIER - 1)
             waiting.store(body.constant(WORD, 0), 4)
+    # A barrier for a number of threads orders accesses only if these are all threads of the block.
+    with body.when(expected.equals(0) | all_waited.load(LONG, 8).equals(word(context, MachineWord.THREADS))):
+        add(context, Word.EPOCH, 1)
+        pass_barrier(body, context)
+    waited.at(8 * MOST_WARPS).store(barriers_of(context), 8)
+    details = number | expected.equals(0).chosen(body.constant(LONG, ALL_THREADS), 0)
+    log_event(
+        body, context, host(context, Word.WARP_MEMORY), EntryKind.COMPLETION, body.constant(WORD, 0), details, waited,
+        MOST_WARPS + 1,
+    )  # fmt: skip
     put(context, MachineWord.HAS_MOVED, 1)

@@ -4,7 +4,6 @@
 import os
 import threading
 from math import prod
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,16 +15,9 @@ from wmma_emu.ptx.native import workers
 from wmma_emu.ptx.native.context import Flag, Word
 from wmma_emu.ptx.native.memory.memory_of_launch import races_between_workers
 from wmma_emu.ptx.native.rows import NotNativeError
-from wmma_emu.ptx.native.workers import Launching, SharedState, Worker
+from wmma_emu.ptx.native.wave_launch import can_run_in_waves, run_in_waves
+from wmma_emu.ptx.native.workers import Launching, NativeOutcome, SharedState, Worker
 from wmma_emu.scalar.environment import in_ieee_arithmetic
-
-
-class NativeOutcome(NamedTuple):
-    """The result of a launch: its counts if there is no flag."""
-
-    flags: Flag
-    seconds: float
-    counts: Counts | None = None
 
 
 @in_ieee_arithmetic
@@ -44,6 +36,11 @@ def run(launching: Launching, limits: Limits, spent: float = 0) -> NativeOutcome
     if table.has_warpgroups and -(-prod(block) // LANES) % 4:
         raise NotNativeError("the last warps of a block do not form a warpgroup")
     size = blocks_at_once(table.compiled, heap, grid, block, launching.dynamic_bytes, limits)
+    fits_in_waves = can_run_in_waves(launching, size, limits)
+    if table.needs_waves:
+        if not fits_in_waves:
+            raise NotNativeError("the kernel depends on the order of threads, and its blocks cannot run together")
+        return run_in_waves(launching, deadline, size)
     shared = SharedState(launching, deadline)
     first = Worker(shared)
     if not first.advance(workers.FIRST_FUEL):
@@ -54,6 +51,10 @@ def run(launching: Launching, limits: Limits, spent: float = 0) -> NativeOutcome
     flags = shared.flags
     if not flags and len(shared.workers) > 1 and races_between_workers([x.memory for x in shared.workers]):
         flags |= Flag.RACE
+    in_order = Flag.UNORDERED | (Flag.RACE if table.is_logged and size >= prod(grid) else 0)
+    if flags and flags in in_order and fits_in_waves:
+        heap.reset()
+        return run_in_waves(launching, deadline, size)
     steps = _steps(shared.block_steps, size)
     if shared.is_over_limit or steps > limits.steps:
         flags |= Flag.LIMIT

@@ -19,22 +19,26 @@ from wmma_emu.ptx.native.assignment import Unproven, is_value, unproven_register
 from wmma_emu.ptx.native.blocks import RUN_BLOCKS, define_driver
 from wmma_emu.ptx.native.control import (
     Words,
+    block_numbers_of,
     end_words,
     exit_words,
     followers,
     guard_of,
+    has_landing,
     is_control,
     landing_words,
-    places_of,
     sync_words,
 )
 from wmma_emu.ptx.native.control_words import BlockField, EntryField
 from wmma_emu.ptx.native.definedness_rows import propagate, require_defined
-from wmma_emu.ptx.native.landings import move_instructions, votes_row
+from wmma_emu.ptx.native.landings import copy_row, votes_row
+from wmma_emu.ptx.native.memory.state import AtomicChecks, checks_of
+from wmma_emu.ptx.native.refusals import reason_for
 from wmma_emu.ptx.native.rows import NotNativeError, Row
+from wmma_emu.ptx.native.turns import may_take_turns
 from wmma_emu.ptx.native.warp_image import constants_image, warp_image
 from wmma_emu.ptx.native.warp_layout import WarpLayout
-from wmma_emu.ptx.program.program import ParameterCopy, Predicate, PtxInstruction
+from wmma_emu.ptx.program.program import Predicate, PtxInstruction
 from wmma_emu.ptx.steps.lane_operations import CompileContext
 from wmma_emu.ptx.steps.table import NOTHING
 from wmma_emu.ptx.threads import Threads
@@ -67,7 +71,10 @@ class KernelTable:
 
     ``blocks``, ``entries``, ``records`` and ``targets`` point to each other by their addresses. ``constants`` is the
     memory of a warp with the constants. ``waiting`` is the offset of the
-    masks of the lanes that wait at barriers, ``driver`` the address of the driver.
+    masks of the lanes that wait at barriers, ``driver`` the address of the driver. ``has_exact_turns`` is as in
+    `WaveWord.HAS_EXACT_TURNS`. ``needs_waves`` is whether the kernel depends on the order of threads in any case,
+    ``permits_waves`` whether it can run in waves. ``is_logged`` is whether a wave keeps a log, see
+    `wmma_emu.ptx.native.memory.log`.
     """
 
     compiled: CompiledProgram
@@ -80,6 +87,10 @@ class KernelTable:
     driver: int
     constants: NDArray[np.uint8]
     has_warpgroups: bool
+    has_exact_turns: bool
+    needs_waves: bool
+    permits_waves: bool
+    is_logged: bool
     _images: "dict[tuple[object, ...], NDArray[np.uint8]]" = field(default_factory=dict)
 
     def image(self, threads: Threads, arch: Arch, heap: GlobalMemory, dynamic_bytes: int) -> NDArray[np.uint8]:
@@ -131,8 +142,31 @@ def table_of(compiled: CompiledProgram, context: CompileContext) -> KernelTable:
     has_warpgroups = any(x.mnemonic in _WARPGROUP for x in compiled.program.instructions)
     return KernelTable(
         compiled, layout, found, table, records, targets, waiting, addresses[RUN_BLOCKS], constants_image(layout),
-        has_warpgroups,
+        has_warpgroups, all(map(_has_exact_turns, compiled.program.instructions)), _needs_waves(compiled),
+        not has_warpgroups and not any(map(_has_narrow_scope, compiled.program.instructions)),
+        AtomicChecks.LOGGED in checks_of(compiled.program).atomics,
     )  # fmt: skip
+
+
+def _needs_waves(compiled: CompiledProgram) -> bool:
+    """Return whether results depend on the order of threads although no memory is accessed."""
+    asks = any(x.mnemonic == "activemask" for x in compiled.program.instructions)
+    return asks and may_take_turns(compiled.program)
+
+
+def _has_narrow_scope(instruction: PtxInstruction) -> bool:
+    """Return whether an atomic operation may be a race although it is atomic: the scope excludes other blocks."""
+    words = set(instruction.modifiers)
+    is_shared = any(x.startswith("shared") for x in words)
+    return instruction.mnemonic in ("atom", "red") and not is_shared and not words.isdisjoint(("cta", "cluster"))
+
+
+def _has_exact_turns(instruction: PtxInstruction) -> bool:
+    """Return whether the native machine and the NumPy machine pick basic blocks equally often for an instruction."""
+    if instruction.mnemonic == "call":
+        return instruction.callee is None
+    is_odd = instruction.mnemonic == "brx" or has_landing(instruction)
+    return not is_odd and (required_lanes(instruction) is None or instruction.guard is None)
 
 
 class _TableBuilder:
@@ -141,7 +175,7 @@ class _TableBuilder:
     def __init__(self, compiled: CompiledProgram, layout: WarpLayout, context: CompileContext) -> None:
         self._compiled, self._layout, self._context = compiled, layout, context
         self._code = compiled.program.instructions
-        self._places = places_of(compiled)
+        self._numbers = block_numbers_of(compiled)
         self._slots = {first: layout.reserve(128) for _, first, _ in compiled.program.functions[1:]}
         self._ranges = {x: range(x, x + block.length) for x, block in compiled.basic_blocks.items()}
         following = {x: followers(pcs[-1], compiled) if pcs else () for x, pcs in self._ranges.items()}
@@ -151,9 +185,9 @@ class _TableBuilder:
         self._masks = {x: first + 4 * i for i, x in enumerate(followed)}
 
     def blocks(self) -> Iterator[_TableBlock]:
-        """Yield the basic blocks in the order of their places."""
-        for start in self._places.of:
-            if start in self._places.landings:
+        """Yield the basic blocks in the order of their numbers."""
+        for start in self._numbers.of:
+            if start in self._numbers.landings:
                 yield self._landing(start)
             yield self._block(self._ranges[start])
 
@@ -161,27 +195,24 @@ class _TableBuilder:
         """Return the basic block in which threads receive the results of the instruction before an index."""
         instruction = self._code[pc - 1]
         if instruction.mnemonic == "call":
-            entries = [_TableEntry(row, None) for row in self._copies(instruction.copies_out)]
+            entries = [_TableEntry(copy_row(x), None) for x in instruction.copies_out]
         else:
             entries = [_TableEntry(votes_row(instruction, self._layout), None)]
-        return _TableBlock(landing_words(pc, self._places, self._layout), entries)
-
-    def _copies(self, copies: Sequence[ParameterCopy]) -> Iterator[Row]:
-        """Yield the rows that copy arguments or results in the local memory of each thread."""
-        for move in move_instructions(copies, self._layout):
-            yield from self._rows(move)
+        return _TableBlock(landing_words(pc, self._numbers, self._layout), entries)
 
     def _block(self, pcs: range) -> _TableBlock:
         if not pcs:
             return _TableBlock(exit_words(self._layout), [])
         entries = [entry for pc in pcs for entry in self._entries(pc)]
-        words = end_words(pcs[-1], self._compiled, self._places, self._layout, self._slots)
+        words = end_words(pcs[-1], self._compiled, self._numbers, self._layout, self._slots)
         words |= sync_words(self._code[pcs[0]], self._layout)
         words[BlockField.LENGTH] = len(pcs)
         words[BlockField.IS_SPINNING] = self._may_spin(pcs)
+        words[BlockField.POLLS] = int(pcs.start in self._compiled.spinning)
+        words[BlockField.ONLY_READS] = int(pcs.start in self._compiled.reading)
         if pcs.start not in self._compiled.exiting:
             words[BlockField.IS_EXIT] = 0
-        return _TableBlock(words, entries, tuple(self._places.of[x] for x in self._code[pcs[-1]].targets))
+        return _TableBlock(words, entries, tuple(self._numbers.of[x] for x in self._code[pcs[-1]].targets))
 
     def _may_spin(self, pcs: range) -> int:
         """Return whether a basic block ends a loop in which threads may wait for others."""
@@ -203,7 +234,7 @@ class _TableBuilder:
         if unproven.written:  # before the instruction, which may change its own guard
             passed = unproven.read if is_value(instruction) else ()
             yield _TableEntry(propagate(self._offsets(passed), self._offsets(unproven.written)), guard)
-        for row in (*self._rows(instruction), *self._copies(instruction.copies_in)):
+        for row in (*self._rows(instruction), *map(copy_row, instruction.copies_in)):
             yield _TableEntry(row, guard)
 
     def _offsets(self, registers: Sequence[int]) -> list[int]:
@@ -218,7 +249,7 @@ class _TableBuilder:
                 return [row]
         if is_control(instruction) or is_bar_warp(instruction) or instruction.mnemonic in NOTHING:
             return []
-        raise NotNativeError(instruction.opcode)
+        raise NotNativeError(reason_for(instruction.mnemonic, instruction.opcode))
 
 
 ROWS = (operations.row_of, products.row_of, memory.row_of)

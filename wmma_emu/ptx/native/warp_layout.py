@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The memory of a warp in the native machine: the places of its lanes, its registers, and constants.
+"""The memory of a warp in the native machine: the next basic blocks of its lanes, its registers, and constants.
 
 All values of 32 lanes are contiguous: lane 0 first, each with the width of the register (8, 16, 32, 64 bits). A
 predicate is one word of 32 bits, with bit ``i`` for lane ``i``. Every value begins at a multiple of 64 bytes.
@@ -15,6 +15,7 @@ from wmma_emu.ptx.program.program import (
     KernelProgram,
     Operand,
     Predicate,
+    PtxInstruction,
     Register,
     SpecialRegister,
     Symbol,
@@ -22,8 +23,8 @@ from wmma_emu.ptx.program.program import (
 from wmma_emu.ptx.program.special import CLOCKS
 from wmma_emu.ptx.widths import bits_of_type
 
-PLACES = 0
-"""The offset of the positions of the lanes: 32 words, each the number of the lane's next basic block."""
+NEXT_BLOCKS = 0
+"""The offset of the numbers of the basic blocks at which the lanes continue: 32 words."""
 
 EXISTING = 128
 """The offset of the mask of the lanes that are threads of the block."""
@@ -50,13 +51,13 @@ HEAD_BYTES = 512
 """The size of the head; the bytes from 192 are free for the state of the memory operations of a warp."""
 
 AT_WARP = 0x4000_0000
-"""This bit is set in the position of a lane that waits for lanes of its warp."""
+"""This bit is set in the number of a lane that waits for lanes of its warp."""
 
 AT_BARRIER = 0x8000_0000
-"""This bit is set in the position of a lane that waits at a barrier of the block."""
+"""This bit is set in the number of a lane that waits at a barrier of the block."""
 
 EXITED = 0xFFFF_FFFF
-"""The position of a lane that has exited, or that does not exist."""
+"""The number of a lane that has exited, or that does not exist."""
 
 ALIGNMENT = 64
 
@@ -69,6 +70,7 @@ class WarpLayout:
     a block begins: by the value and its width, by the name of the special register and the width, and by the variable
     and the width. ``zeroed`` are the offset and the size of the bytes that are zeros when a block begins; registers,
     which are the bytes from `HEAD_BYTES` to ``end_of_registers``, are not.
+    ``logged`` are the instructions that the log of a wave names, by their positions.
 
     Examples
     --------
@@ -86,13 +88,14 @@ class WarpLayout:
     specials: dict[tuple[str, int], int] = field(default_factory=dict)
     symbols: dict[tuple[Symbol, int], int] = field(default_factory=dict)
     zeroed: list[tuple[int, int]] = field(default_factory=list)
+    logged: list[PtxInstruction] = field(default_factory=list)
     end_of_registers: int = 0
     _registers: dict[int, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for register in self.program.registers:
-            self._registers[register.index] = self._place(bytes_of(bits_of_type(register.type)))
-        self._registers[len(self.program.registers)] = self._place(bytes_of(1))  # the carry flag
+            self._registers[register.index] = self._allocate(bytes_of(bits_of_type(register.type)))
+        self._registers[len(self.program.registers)] = self._allocate(bytes_of(1))  # the carry flag
         self.end_of_registers = self.bytes
 
     def offset_of(self, register: Register) -> int:
@@ -103,7 +106,7 @@ class WarpLayout:
         """Return the offset of a value that all lanes have, ``bits`` wide (1 for a predicate)."""
         key = value & (1 << bits) - 1, bits
         if key not in self.constants:
-            self.constants[key] = self._place(bytes_of(bits))
+            self.constants[key] = self._allocate(bytes_of(bits))
         return self.constants[key]
 
     def special(self, name: str, bits: int) -> int:
@@ -118,20 +121,20 @@ class WarpLayout:
             raise NotNativeError(f"%{name} advances while the kernel runs")
         key = name, bits
         if key not in self.specials:
-            self.specials[key] = self._place(bytes_of(bits))
+            self.specials[key] = self._allocate(bytes_of(bits))
         return self.specials[key]
 
     def symbol(self, symbol: Symbol, bits: int) -> int:
         """Return the offset of a variable's address in its own space; the machine fills it."""
         key = symbol, bits
         if key not in self.symbols:
-            self.symbols[key] = self._place(bytes_of(bits))
+            self.symbols[key] = self._allocate(bytes_of(bits))
         return self.symbols[key]
 
     def source(self, operand: Operand, type_name: str) -> int:
         """Return the offset of a source operand, read as a value of a PTX type.
 
-        A register is read in place: its own width may differ from the type's, which only ``cvt`` accepts. The
+        A register is read where it is: its own width may differ from the type's, which only ``cvt`` accepts. The
         complement of a predicate has no separate offset; the function has to negate the predicate.
         """
         bits = bits_of_type(type_name)
@@ -148,20 +151,17 @@ class WarpLayout:
                 return self.symbol(operand, bits)
         raise NotNativeError(f"{operand} is not a source operand of type .{type_name}")
 
-    def temporary(self, bits: int) -> Register:
-        """Return a register that the program does not have, ``bits`` wide."""
-        index = len(self.program.registers) + bits
-        self._registers.setdefault(index, self.bytes)
-        if self._registers[index] == self.bytes:
-            self._place(bytes_of(bits))
-        return Register(index, "%temporary", f"b{bits}")
+    def log_number(self, instruction: PtxInstruction) -> int:
+        """Return the number of an instruction in logs."""
+        self.logged.append(instruction)
+        return len(self.logged) - 1
 
     def reserve(self, size: int) -> int:
         """Return the offset of ``size`` more bytes, which are zeros when a block begins."""
         self.zeroed.append((self.bytes, size))
-        return self._place(size)
+        return self._allocate(size)
 
-    def _place(self, size: int) -> int:
+    def _allocate(self, size: int) -> int:
         offset = self.bytes
         self.bytes += -(-size // ALIGNMENT) * ALIGNMENT
         return offset

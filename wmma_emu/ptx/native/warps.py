@@ -4,10 +4,11 @@
 from wmma_emu.ptx.native.body import Bits, Body, internal
 from wmma_emu.ptx.native.context import Flag, Word
 from wmma_emu.ptx.native.control_words import BlockField, MachineWord, Sync
+from wmma_emu.ptx.native.memory.log import EntryKind, is_logging
 from wmma_emu.ptx.native.memory.stamps import flag_if
-from wmma_emu.ptx.native.memory.time import meet_lanes
-from wmma_emu.ptx.native.rows import POINTER, WORD
-from wmma_emu.ptx.native.warp_layout import AT_WARP, AWAITED, LIVE, PLACES, WARP_NUMBER
+from wmma_emu.ptx.native.memory.time import log_event, meet_lanes
+from wmma_emu.ptx.native.rows import LONG, POINTER, WORD
+from wmma_emu.ptx.native.warp_layout import AT_WARP, AWAITED, LIVE, NEXT_BLOCKS, WARP_NUMBER
 from wmma_emu.ptx.native.words import (
     LANES_OF_BITS,
     add,
@@ -25,7 +26,7 @@ from wmma_emu.ptx.native.words import (
 
 
 @internal(WORD, POINTER, POINTER, POINTER, WORD, WORD)
-def synchronise(body: Body, context: Bits, warp: Bits, block: Bits, place: Bits, active: Bits) -> Bits:
+def synchronise(body: Body, context: Bits, warp: Bits, block: Bits, number: Bits, active: Bits) -> Bits:
     """Return the lanes that execute the instruction of a basic block now: 0 if they wait, or if no lane has to."""
     nobody = body.constant(WORD, 0)
     guard, complement = field(block, BlockField.SYNC_GUARD), field(block, BlockField.SYNC_COMPLEMENT)
@@ -49,7 +50,7 @@ def synchronise(body: Body, context: Bits, warp: Bits, block: Bits, place: Bits,
     with body.when(missing.load(WORD, 4).differs(0), likely=False):
         with body.when(kind.equals(Sync.LIVE)):
             _await(body, context, warp, missing.load(WORD, 4))
-        send(warp, taken, place | AT_WARP)
+        send(warp, taken, number | AT_WARP)
         body.give(nobody)
     flag_if(body, kind.equals(Sync.ALL) & (~live).differs(0), context, Flag.COLLECTIVE)
     with body.when(kind.equals(Sync.LIVE)):
@@ -57,8 +58,13 @@ def synchronise(body: Body, context: Bits, warp: Bits, block: Bits, place: Bits,
         flag_if(body, passed.differs(0), context, Flag.COLLECTIVE)
         warp.at(AWAITED).store(nobody, 4)
     with body.when(kind.equals(Sync.BARRIER)):
-        with body.when((live & ~first_value(warp, members, taken)).equals(0)):
-            meet_lanes(body, context, warp.at(WARP_NUMBER).load(WORD, 4))
+        with body.either(is_logging(context)) as (logs, counts):
+            with logs:
+                masks = body.variable(LONG, 32, alignment=64)
+                masks.store(words_at(warp, members).cast(64), 64)
+                log_event(body, context, warp, EntryKind.LANES, taken, 0, masks, 32)
+            with counts, body.when((live & ~first_value(warp, members, taken)).equals(0)):
+                meet_lanes(body, context, warp.at(WARP_NUMBER).load(WORD, 4))
     return taken
 
 
@@ -86,6 +92,6 @@ def _await(body: Body, context: Bits, warp: Bits, missing: Bits) -> None:
     """Record the lanes for which others wait, except those that are about to exit."""
     awaited, blocks = warp.at(AWAITED), host(context, MachineWord.BLOCKS)
     with body.lanes(missing) as lane:
-        place = warp.at((lane << 2) + PLACES).load(WORD, 4) & AT_WARP - 1
-        with body.when(field(block_at(blocks, place), BlockField.IS_EXIT).equals(0)):
+        number = warp.at((lane << 2) + NEXT_BLOCKS).load(WORD, 4) & AT_WARP - 1
+        with body.when(field(block_at(blocks, number), BlockField.IS_EXIT).equals(0)):
             awaited.store(awaited.load(WORD, 4) | body.constant(WORD, 1) << lane.cast(32), 4)

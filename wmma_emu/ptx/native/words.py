@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Words of the context and of basic blocks, masks of lanes and places of lanes, in native functions."""
+"""Words of the context and of basic blocks, masks of lanes, and the next basic blocks of lanes, in native functions."""
 
 from llvmlite import ir
 
 from wmma_emu.ptx.native.body import BIT, Bits
 from wmma_emu.ptx.native.control_words import BlockField
 from wmma_emu.ptx.native.rows import LONG, POINTER, WORD
-from wmma_emu.ptx.native.warp_layout import PLACES, STEPS
+from wmma_emu.ptx.native.warp_layout import NEXT_BLOCKS, STEPS
 
 LANES_OF_WORDS = ir.VectorType(WORD, 32)
 LANES_OF_BITS = ir.VectorType(BIT, 32)
@@ -43,9 +43,9 @@ def field(block: Bits, name: BlockField, kind: ir.Type = LONG) -> Bits:
     return block.at(8 * name).load(kind, 8)
 
 
-def block_at(blocks: Bits, place: Bits) -> Bits:
-    """Return the pointer to the basic block at a place."""
-    return blocks.at(place.cast(64) * (8 * BlockField.COUNT_OF_WORDS))
+def block_at(blocks: Bits, number: Bits) -> Bits:
+    """Return the pointer to the basic block with a number."""
+    return blocks.at(number.cast(64) * (8 * BlockField.COUNT_OF_WORDS))
 
 
 def count_of(mask: Bits) -> Bits:
@@ -75,9 +75,9 @@ def replace(warp: Bits, offset: Bits | int, lanes: Bits, values: Bits) -> None:
     warp.at(offset).store(kept, 64)
 
 
-def send(warp: Bits, lanes: Bits, places: Bits) -> None:
-    """Send the lanes of a mask to a place, or each to its own."""
-    replace(warp, PLACES, lanes, places if isinstance(places.type, ir.VectorType) else places.repeated(32))
+def send(warp: Bits, lanes: Bits, numbers: Bits) -> None:
+    """Send the lanes of a mask to the basic block with a number, or each to its own."""
+    replace(warp, NEXT_BLOCKS, lanes, numbers if isinstance(numbers.type, ir.VectorType) else numbers.repeated(32))
 
 
 def held(warp: Bits, offset: Bits, complement: Bits) -> Bits:

@@ -14,13 +14,13 @@ import numpy as np
 from wmma_emu.instructions import Arch
 from wmma_emu.instructions.launches import Dim3
 from wmma_emu.instructions.residency import residency_of
-from wmma_emu.ptx.machine.limits import Deadline
+from wmma_emu.ptx.machine.limits import Counts, Deadline
 from wmma_emu.ptx.memory.heap import GlobalMemory
 from wmma_emu.ptx.native.blocks import DONE
 from wmma_emu.ptx.native.context import Flag, Word
 from wmma_emu.ptx.native.control_words import BarrierField, MachineWord
 from wmma_emu.ptx.native.leave import BARRIERS
-from wmma_emu.ptx.native.memory.memory_of_launch import NativeMemory
+from wmma_emu.ptx.native.memory.memory_of_launch import NativeMemory, WorkerMemory
 from wmma_emu.ptx.native.table import KernelTable
 from wmma_emu.ptx.native.warp_image import filled_words
 from wmma_emu.ptx.native.warp_layout import HEAD_BYTES, STEPS
@@ -47,6 +47,14 @@ class Launching(NamedTuple):
     grid: Dim3
     block: Dim3
     dynamic_bytes: int
+
+
+class NativeOutcome(NamedTuple):
+    """The result of a launch: its counts if there is no flag."""
+
+    flags: Flag
+    seconds: float
+    counts: Counts | None = None
 
 
 class SharedState:
@@ -88,10 +96,11 @@ class SharedState:
 class Worker:
     """A worker, which runs blocks one after another with its own context and memory.
 
+    It records accesses to global memory in the records of another worker if ``records_of`` is given.
     ``is_done`` is whether it has nothing left to do, ``error`` what ended `finish` in a thread.
     """
 
-    def __init__(self, shared: SharedState) -> None:
+    def __init__(self, shared: SharedState, records_of: "Worker | None" = None) -> None:
         self._shared = shared
         launching, table = shared.launching, shared.launching.table
         self.context = np.zeros(Word.COUNT, np.int64)
@@ -102,7 +111,8 @@ class Worker:
         self._steps = self._warps.reshape(shared.image.shape)[:, STEPS : STEPS + 8].view(np.int64)
         self._barriers = np.zeros((BARRIERS, BarrierField.COUNT_OF_WORDS), np.int64)
         self._fill(launching, table)
-        self.memory = shared.memory.worker(self.context.view(np.uint64))
+        records = None if records_of is None else records_of.memory
+        self.memory: WorkerMemory = shared.memory.worker(self.context.view(np.uint64), records)
         run: Callable[..., int] = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(table.driver)
         self._run = run
         self.is_done = False

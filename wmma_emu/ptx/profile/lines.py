@@ -4,24 +4,25 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from wmma_emu.errors import printable
 from wmma_emu.ptx.profile.conflicts import ConflictingAccess
-from wmma_emu.ptx.profile.counters import COUNTERS, Counters
+from wmma_emu.ptx.profile.counters import COUNTERS, RATIOS, Counters, counts_of
 from wmma_emu.ptx.profile.late_warps import LateWarp, worst_of
 from wmma_emu.ptx.profile.occupancy import Occupancy, occupancy_of
 from wmma_emu.ptx.profile.program_facts import facts_of
 from wmma_emu.ptx.program.program import KernelProgram
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class ProfiledInstruction(Counters):
     """An instruction of the PTX with its counters.
 
     ``line`` is its line of the PTX, ``text`` the statement there; ``file`` and ``number`` are its own source line, ""
     and 0 if it is unknown. ``kind`` is its kind in the instruction mix, ``is_branch`` whether it is a branch with a
-    guard. ``conflicting`` is an access to shared memory with many bank conflicts, if it has any. ``late`` are the warps
-    for which others wait at a barrier.
+    guard. ``conflicting`` is an access to shared memory, one with many bank conflicts if there are any. ``late`` are
+    the warps for which others wait at a barrier.
     """
 
     line: int = 0
@@ -35,7 +36,7 @@ class ProfiledInstruction(Counters):
     late: tuple[LateWarp, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class ProfiledLine(Counters):
     """A line with the counters of its instructions.
 
@@ -46,6 +47,10 @@ class ProfiledLine(Counters):
     where: str = ""
     text: str = ""
     late: tuple[LateWarp, ...] = ()
+
+    def __repr__(self) -> str:
+        """Return the line, which pytest shows for a failed assertion."""
+        return f"<{printable(self.where)}: {printable(self.text)}>" if self.text else f"<{printable(self.where)}>"
 
 
 @dataclass(frozen=True)
@@ -85,6 +90,12 @@ class KernelProfile:
         """The number of blocks that a multiprocessor holds, and what limits it."""
         return occupancy_of(self.arch, self.block, self.shared_bytes, self.registers)
 
+    if not TYPE_CHECKING:  # type checkers know the names
+
+        def __getattr__(self, name: str) -> Any:
+            hint = f"; .total.{name} is the counter of the kernel" if name in (*COUNTERS, *RATIOS) else ""
+            raise AttributeError(f"a KernelProfile has no {name}{hint}")
+
     @cached_property
     def total(self) -> Counters:
         """The counters of all instructions."""
@@ -113,16 +124,11 @@ class KernelProfile:
         return self.kernel, self.arch, tuple((x.line, x.text, x.file, x.number) for x in self.instructions)
 
 
-def values_of(counters: Counters) -> dict[str, int]:
-    """Return all counters by name."""
-    return {name: getattr(counters, name) for name in COUNTERS}
-
-
 def added(one: ProfiledInstruction, other: ProfiledInstruction) -> ProfiledInstruction:
     """Add the counters of other executions of an instruction, and keep the worse of the two accesses."""
     late = worst_of((*one.late, *other.late))
     worst = max((x for x in (one.conflicting, other.conflicting) if x), key=lambda x: x.conflicts, default=None)
-    changes: dict[str, Any] = {**values_of(one + other), "conflicting": worst, "late": late}
+    changes: dict[str, Any] = {**counts_of(one + other), "conflicting": worst, "late": late}
     return replace(one, **changes)
 
 
@@ -136,11 +142,20 @@ def profiled_instructions(
     are added.
     """
     found: dict[tuple[int, str], ProfiledInstruction] = {}
-    for index, (facts, counts) in enumerate(
-        zip(facts_of(program.instructions).described(program), counted, strict=True)
-    ):
-        fields = {**facts, **counts, "conflicting": conflicting.get(index), "late": late.get(index, ())}
+    described = facts_of(program.instructions).described(program)
+    for index, (facts, counts) in enumerate(zip(described, counted, strict=True)):
+        access = _in_its_array(conflicting.get(index), program)
+        fields = {**facts, **counts, "conflicting": access, "late": late.get(index, ())}
         one = ProfiledInstruction(**fields)
         key = one.line, one.opcode
         found[key] = added(found[key], one) if key in found else one
     return tuple(found[key] for key in sorted(found, key=lambda key: key[0]))
+
+
+def _in_its_array(access: ConflictingAccess | None, program: KernelProgram) -> ConflictingAccess | None:
+    """Return an access with the start of the variable that it accesses first."""
+    if access is None:
+        return None
+    first = min(x for x in access.addresses if x >= 0)
+    starts = (x.offset for x in program.symbols if x.space == "shared" and x.offset <= first)
+    return access._replace(start=max(starts, default=0))

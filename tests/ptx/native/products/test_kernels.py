@@ -75,12 +75,29 @@ def test_a_kernel_has_the_bits_of_the_numpy_machine(name):
     assert np.array_equal(*results)
 
 
-def test_selectors_of_scales_in_registers_have_no_native_code():
-    name = "m16n8k32.kind::mxf8f6f4.block_scale.f32.e4m3.e2m1.f32.ue8m0"
-    matrix = bound(lookup(name, "sm_120"), "sm_120")
-    text = kernel(matrix, ", {sa}, {{%h1, 0}}, {sb}, {{0, 0}}").replace(
-        "mov.u32", ".reg .b16 %h<2>; mov.b16 %h1, 0; mov.u32"
+SCALED = "m16n8k32.kind::mxf8f6f4.block_scale.f32.e4m3.e2m1.f32.ue8m0"
+
+
+def _with_selector(text):
+    return kernel(bound(lookup(SCALED, "sm_120"), "sm_120"), ", {sa}, {{%h1, 0}}, {sb}, {{0, 0}}").replace(
+        "mov.u32", f".reg .b16 %h<2>; {text} mov.u32", 1
     )
+
+
+def test_selectors_of_scales_in_registers_are_native_if_they_are_constants():
+    rng = np.random.default_rng(1)
+    words = [rng.integers(0, 1 << 32, 32 * 4, np.uint64).astype(np.uint32) for _ in range(6)]
+    results = []
+    for machine in ("numpy", "native"):
+        d = np.zeros(32 * 4, np.uint32)
+        run = we.ptx.Module(_with_selector("mov.b16 %h1, 2;"), arch="sm_120")["k"][1, 32]
+        assert run(*words, d, machine=machine).machine == machine
+        results.append(d)
+    assert np.array_equal(*results)
+
+
+def test_other_selectors_of_scales_in_registers_have_no_native_code():
     words = [np.zeros(32 * 4, np.uint32) for _ in range(7)]
-    with pytest.raises(UnsupportedInstructionError, match="selectors of scales in registers"):
+    text = _with_selector("mov.b16 %h1, 1; mov.b16 %h1, 2;")
+    with pytest.raises(UnsupportedInstructionError, match="not legal constants"):
         we.ptx.Module(text, arch="sm_120")["k"][1, 32](*words, machine="native")

@@ -13,6 +13,7 @@ from wmma_emu.ptx.native.context import Flag, Word
 from wmma_emu.ptx.native.memory.copies_in_flight import check_sources
 from wmma_emu.ptx.native.memory.products_in_flight import follow_write
 from wmma_emu.ptx.native.memory.stamps import (
+    ANY_LANE,
     check,
     expand_line,
     field,
@@ -23,7 +24,6 @@ from wmma_emu.ptx.native.memory.stamps import (
     raise_flag,
     stamps_of,
     state_of,
-    unordered,
 )
 from wmma_emu.ptx.native.memory.state import RANGE_BYTES, SLOTS, Range, RangeFlag, Shadow, Stamp, StateField
 from wmma_emu.ptx.native.rows import LONG, POINTER, WORD
@@ -310,6 +310,7 @@ def record_lane(
 
 
 def _recorded(body: Body, writes: Bits, own: Bits) -> Bits:
-    again = unordered(writes.load(own.type, 4), own)
+    change = writes.load(own.type, 4) ^ own
+    again = change.differs(0) & (change & ~ANY_LANE).equals(0)
     writes.store(again.chosen(own | 1 << Stamp.LANES, own), 4)
     return again.any()

@@ -6,14 +6,17 @@ from functools import partial
 from llvmlite import ir
 
 from wmma_emu.layouts.spec import LANES
+from wmma_emu.ptx.causality.ordering import fence_of
 from wmma_emu.ptx.memory.address_map import BASES, WINDOW_BITS, WINDOWS
 from wmma_emu.ptx.memory.proxies.asynchronous import UsedProxies
 from wmma_emu.ptx.native.body import Bits, Body, native
 from wmma_emu.ptx.native.context import Flag
 from wmma_emu.ptx.native.memory.access import search_range
+from wmma_emu.ptx.native.memory.log import EntryKind
 from wmma_emu.ptx.native.memory.operands import read, source_of, target_of, word, write, write_predicate
 from wmma_emu.ptx.native.memory.stamps import flag_if, state_of
-from wmma_emu.ptx.native.memory.state import Range, RangeFlag
+from wmma_emu.ptx.native.memory.state import AtomicChecks, Range, RangeFlag, checks_of
+from wmma_emu.ptx.native.memory.time import log_event
 from wmma_emu.ptx.native.rows import LONG, WORD, NotNativeError, Row
 from wmma_emu.ptx.native.warp_layout import WarpLayout
 from wmma_emu.ptx.program.program import PtxInstruction
@@ -113,7 +116,14 @@ def hint(instruction: PtxInstruction, layout: WarpLayout, context: CompileContex
 
 
 def fence(instruction: PtxInstruction, layout: WarpLayout, context: CompileContext) -> Row:
-    """Return the row of a fence: blocks that synchronise through memory are flagged where they meet."""
+    """Return the row of a fence: accesses that it may order are flagged, or logged."""
     if "proxy" in instruction.modifiers and UsedProxies.of(layout.program.instructions) is not None:
         raise NotNativeError(f"{instruction.opcode} has no native code")
-    return hint(instruction, layout, context)
+    if not checks_of(layout.program).atomics & AtomicChecks.LOGGED or fence_of(instruction) is None:
+        return hint(instruction, layout, context)
+    name = "memory_fence"
+
+    def write_body(body: Body, context: Bits, warp: Bits, record: Bits, mask: Bits) -> None:
+        log_event(body, context, warp, EntryKind.FENCE, mask, word(record, 0))
+
+    return Row(name, partial(native, name, write=write_body), (layout.log_number(instruction),))

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """``atom`` and ``red``: the operations of the lanes of a warp, one after another."""
 
+from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -14,9 +15,12 @@ from wmma_emu.ptx.native.body import Bits, Body, internal, native
 from wmma_emu.ptx.native.context import Flag
 from wmma_emu.ptx.native.memory.access import access, slot_of
 from wmma_emu.ptx.native.memory.loads_and_stores import in_spaces
+from wmma_emu.ptx.native.memory.log import SHARED, EntryKind
 from wmma_emu.ptx.native.memory.operands import address_of, addresses, source_of, target_of, word
 from wmma_emu.ptx.native.memory.stamps import raise_flag, state_of
-from wmma_emu.ptx.native.memory.state import Checks, checks_of
+from wmma_emu.ptx.native.memory.state import AtomicChecks, Checks, checks_of
+from wmma_emu.ptx.native.memory.time import log_event
+from wmma_emu.ptx.native.refusals import reason_for
 from wmma_emu.ptx.native.rows import POINTER, WORD, NotNativeError, Row
 from wmma_emu.ptx.native.warp_layout import WarpLayout
 from wmma_emu.ptx.program.flow import reads
@@ -35,33 +39,39 @@ _AT_ONCE = {
 """The operations whose order changes nothing, and LLVM's names: blocks of several workers may do them at a time."""
 
 _SLOT, _ADDRESS, _OPERANDS = 0, 1, 4
-"""The words of a record: the slot of the last range, the address, the registers of the targets and the operands."""
+"""The words of a record: the slot of the last range, the address, the registers of the operands and the targets, and
+the number of the instruction in logs."""
 
 
 class Operation(NamedTuple):
-    """An operation: its name and type, the bits of the target's and the operands' registers, and its alignment.
+    """An operation: its name and type, its elements, and the bits of the targets' and the operands' registers.
 
-    The bits of the target are 0 if the old value is not used; ``keeps`` is whether sums keep subnormal numbers, and
-    ``order`` is as in `Stamp.ATOMIC`.
+    The bits of a target are 0 if the old value is not used; ``operands`` has the bits for all elements of each operand.
+    ``keeps`` is whether sums keep subnormal numbers, and ``order`` is as in `Stamp.ATOMIC`.
     """
 
     name: str
     kind: str
-    target: int
+    length: int
+    targets: tuple[int, ...]
     operands: tuple[int, ...]
-    alignment: int
     keeps: bool
     order: int
 
+    @property
+    def size(self) -> int:
+        """The bytes of an element."""
+        return bits_of_type(self.kind) // 8
+
     def __str__(self) -> str:
-        operands = "_".join(map(str, self.operands))
-        return f"{self.name}_{self.kind}_{self.target}_{operands}_{self.alignment}_{int(self.keeps)}{self.order}"
+        registers = "_".join(map(str, (*self.targets, "from", *self.operands)))
+        return f"{self.name}_{self.kind}_{self.length}_{registers}_{int(self.keeps)}{self.order}"
 
 
 def atomic(instruction: PtxInstruction, layout: WarpLayout, context: CompileContext) -> Row:
     """Return the row of ``atom`` or ``red``."""
     if instruction.modifiers[:1] == ("async",):
-        raise NotNativeError("red.async has no native code")
+        raise NotNativeError(reason_for("red.async"))
     name, kind = name_and_type(instruction)
     operands = list(instruction.operands)
     if "L2::cache_hint" in instruction.modifiers:
@@ -71,21 +81,19 @@ def atomic(instruction: PtxInstruction, layout: WarpLayout, context: CompileCont
     if not isinstance(operand, AddressOperand):
         raise NotNativeError(f"the address of {instruction.opcode} has no native code")
     vectors = [elements_of(x) for x in operands]
-    length = len(vectors[0])
-    if length > 1:
-        raise NotNativeError("atomic operations on vectors have no native code")
     address = address_of(layout, operand)
-    target = target_of(layout, targets[0] if targets and _is_read(layout.program, targets[0]) else None)
-    sources = [source_of(layout, x[0], kind) for x in vectors]
-    size = bits_of_type(kind) // 8
+    found = [target_of(layout, x if _is_read(layout.program, x) else None) for x in targets]
+    sources = [source_of(layout, x, kind) for vector in vectors for x in vector]
     space, checks = space_of(instruction, operand).split("::")[0] or "generic", checks_of(layout.program)
-    order = 3 if target.bits else _order(instruction, layout.program)
+    order = 3 if any(x.bits for x in found) else _order(instruction, layout.program)
     operation = Operation(
-        name, kind, target.bits, tuple(x.bits for x in sources), size, "noftz" in instruction.modifiers, order
-    )
-    full = f"memory_atomic_{space}_{address.bits}_{operation}_{checks.granule}"
+        name, kind, len(vectors[0]), tuple(x.bits for x in found), tuple(x.bits for x in sources),
+        "noftz" in instruction.modifiers, order,
+    )  # fmt: skip
+    full = f"memory_atomic_{space}_{address.bits}_{operation}_{checks.granule}{checks.atomics:d}"
     write_body = partial(_write, space=space, bits=address.bits, operation=operation, checks=checks)
-    record = (slot_of(instruction.line), *address.words, target.offset, *(x.offset for x in sources))
+    registers = [x.offset for x in (*sources, *found)]
+    record = (slot_of(instruction.line), *address.words, *registers, layout.log_number(instruction))
     return Row(full, lambda module: native(full, module, write_body), record)
 
 
@@ -121,9 +129,7 @@ def _write(
     each.store(addresses(body, warp, record, _ADDRESS, bits), 64)
     for name, lanes in in_spaces(body, each, mask, space, tuple(WINDOWS)):
         if name in ("global", "shared"):
-            do_atomics(
-                body, context, warp, record, each, lanes, space=name, operation=operation, granule=checks.granule
-            )
+            do_atomics(body, context, warp, record, each, lanes, space=name, operation=operation, checks=checks)
         else:
             raise_flag(body, context, body.constant(WORD, Flag.BOUNDS))
 
@@ -131,32 +137,51 @@ def _write(
 @internal(ir.VoidType(), POINTER, POINTER, POINTER, POINTER, WORD)
 def do_atomics(
     body: Body, context: Bits, warp: Bits, record: Bits, addresses: Bits, mask: Bits, *, space: str,
-    operation: Operation, granule: int,
+    operation: Operation, checks: Checks,
 ) -> None:  # fmt: skip
     """Execute the operations of the lanes of a mask in one space."""
     hosts = body.variable(POINTER, LANES, alignment=64)
-    size = bits_of_type(operation.kind) // 8
+    size, length = operation.size, operation.length
+    logs = bool(checks.atomics & AtomicChecks.LOGGED)
+    if logs:
+        log_event(body, context, warp, EntryKind.BEFORE_WRITE, mask)
     good = access(
-        body, context, warp, addresses, hosts, state_of(context).at(word(record, _SLOT)), mask, space=space, size=size,
-        alignment=operation.alignment, kind=f"atomic{operation.order}", granule=granule, atomics=1,
+        body, context, warp, addresses, hosts, state_of(context).at(word(record, _SLOT)), mask, space=space,
+        size=size * length, alignment=size * length, kind=f"atomic{operation.order}", granule=checks.granule,
+        atomics=checks.atomics,
     )  # fmt: skip
-    element = ir.IntType(8 * size)
-    places = [warp.at(word(record, _OPERANDS + 1 + k)) for k in range(len(operation.operands))]
-    with body.lanes(good) as lane:
-        host = hosts.at(lane << 3).load(POINTER, 8)
-        values = [
-            place.at(lane * (bits // 8)).load(ir.IntType(bits), bits // 8).cast(8 * size)
-            for place, bits in zip(places, operation.operands, strict=True)
-        ]
-        if operation.order < 3 and space == "global":  # other workers may change the bytes at the same time
-            at_once = _AT_ONCE.get(operation.name) or _AT_ONCE[f"{operation.name}.{operation.kind[0]}"]
-            body.builder.atomic_rmw(at_once, host.value, values[0].value, "monotonic")
-        else:
-            old = host.load(element, size)
-            host.store(_computed(body, operation, space, old, values), size)
-            if operation.target:
-                place = warp.at(word(record, _OPERANDS)).at(lane * (operation.target // 8))
-                place.store(old.cast(operation.target), operation.target // 8)
+    registers = [
+        (warp.at(word(record, _OPERANDS + k)), bits) for k, bits in enumerate((*operation.operands, *operation.targets))
+    ]
+    for element in range(length):
+        sources = registers[element : len(operation.operands) : length]
+        targets = registers[len(operation.operands) :][element : element + 1]
+        with body.lanes(good) as lane:
+            host = hosts.at(lane << 3).load(POINTER, 8).at(element * size)
+            _do_one(body, operation, space, host, lane, sources, targets)
+        if logs:
+            number = word(record, _OPERANDS + len(registers)) | (SHARED if space == "shared" else 0)
+            log_event(body, context, warp, EntryKind.UPDATE, good, number, addresses, LANES)
+
+
+def _do_one(
+    body: Body, operation: Operation, space: str, host: Bits, lane: Bits, sources: Sequence[tuple[Bits, int]],
+    targets: Sequence[tuple[Bits, int]],
+) -> None:  # fmt: skip
+    """Execute the operation of a lane on an element; registers are pointers, and bits."""
+    size = operation.size
+    values = [
+        place.at(lane * (bits // 8)).load(ir.IntType(bits), bits // 8).cast(8 * size) for place, bits in sources
+    ]  # fmt: skip
+    if operation.order < 3 and space == "global":  # other workers may change the bytes at the same time
+        at_once = _AT_ONCE.get(operation.name) or _AT_ONCE[f"{operation.name}.{operation.kind[0]}"]
+        body.builder.atomic_rmw(at_once, host.value, values[0].value, "monotonic")
+        return
+    old = host.load(ir.IntType(8 * size), size)
+    host.store(_computed(body, operation, space, old, values), size)
+    for place, bits in targets:
+        if bits:
+            place.at(lane * (bits // 8)).store(old.cast(bits), bits // 8)
 
 
 def _computed(body: Body, operation: Operation, space: str, old: Bits, values: list[Bits]) -> Bits:

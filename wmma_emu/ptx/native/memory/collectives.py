@@ -25,7 +25,6 @@ from wmma_emu.ptx.native.memory.operands import (
 from wmma_emu.ptx.native.memory.stamps import flag_if
 from wmma_emu.ptx.native.rows import POINTER, WORD, NotNativeError, Row
 from wmma_emu.ptx.native.warp_layout import WarpLayout
-from wmma_emu.ptx.program.flow import jumps_of
 from wmma_emu.ptx.program.program import Immediate, Operand, Predicate, PtxInstruction
 from wmma_emu.ptx.steps.collectives import destinations
 from wmma_emu.ptx.steps.lane_operations import CompileContext
@@ -238,12 +237,7 @@ def elect(instruction: PtxInstruction, layout: WarpLayout, context: CompileConte
 
 
 def active_mask(instruction: PtxInstruction, layout: WarpLayout, context: CompileContext) -> Row:
-    """Return the row of ``activemask``.
-
-    The NumPy machine lets lanes that loop for long run apart from the others, so that its masks may be smaller.
-    """
-    if any(target <= pc for pc, target in jumps_of(layout.program.instructions)):
-        raise NotNativeError("activemask in a kernel with loops: its value depends on the order of the threads")
+    """Return the row of ``activemask``; its value depends on the order of the threads (`needs_waves`)."""
     to = target_of(layout, destinations(instruction.operands[0])[0])
 
     def write_operation(body: Body, context: Bits, warp: Bits, record: Bits, mask: Bits, together: Bits) -> None:

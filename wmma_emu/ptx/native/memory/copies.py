@@ -24,6 +24,7 @@ from wmma_emu.ptx.native.memory.state import (
     WarpField,
     checks_of,
 )
+from wmma_emu.ptx.native.refusals import reason_for
 from wmma_emu.ptx.native.rows import LONG, POINTER, WORD, NotNativeError, Row
 from wmma_emu.ptx.native.warp_layout import WARP_NUMBER, WarpLayout
 from wmma_emu.ptx.program.program import AddressOperand, Immediate, Operand, Predicate, PtxInstruction, Register
@@ -55,10 +56,9 @@ class Form(NamedTuple):
 def copy(instruction: PtxInstruction, layout: WarpLayout, context: CompileContext) -> Row:
     """Return the row of ``cp``."""
     kind = instruction.modifiers
-    if "bulk" in kind[:3]:
-        raise NotNativeError("bulk copies have no native code")
-    if "mbarrier" in kind:
-        raise NotNativeError("cp.async.mbarrier.arrive has no native code")
+    for word_of_form, name in (("bulk", "cp.async.bulk"), ("mbarrier", "mbarrier")):
+        if word_of_form in kind[:3]:
+            raise NotNativeError(reason_for(name, instruction.opcode))
     checks = checks_of(layout.program)
     if kind[1:] == ("commit_group",):
         return Row("memory_cp_commit", lambda module: native("memory_cp_commit", module, _commit), ())
@@ -86,7 +86,7 @@ def _issue(instruction: PtxInstruction, layout: WarpLayout, checks: Checks) -> R
     limit, place = _limit(rest[0] if rest else None, layout)
     to, of = address_of(layout, target), address_of(layout, source)
     form = Form(_number(size), to.bits, of.bits, limit)
-    name = f"memory_cp_async_{form}_{checks.granule}{checks.atomics}"
+    name = f"memory_cp_async_{form}_{checks.granule}{checks.atomics:d}"
     write_body = partial(_copy, form=form, checks=checks)
     record = (slot_of(instruction.line), *to.words, *of.words, place)
     return Row(name, lambda module: native(name, module, write_body), record)

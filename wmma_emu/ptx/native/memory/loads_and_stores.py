@@ -8,10 +8,12 @@ from typing import NamedTuple
 from llvmlite import ir
 
 from wmma_emu.layouts.spec import LANES
+from wmma_emu.ptx.causality.ordering import ordering_of
 from wmma_emu.ptx.memory.address_map import BASES, WINDOW_BITS, WINDOWS
 from wmma_emu.ptx.native.body import Bits, Body, internal, native
 from wmma_emu.ptx.native.context import Flag, Word
 from wmma_emu.ptx.native.memory.access import access, record_lane, slot_of
+from wmma_emu.ptx.native.memory.log import SHARED, EntryKind, is_logging
 from wmma_emu.ptx.native.memory.neighbours import move_neighbours
 from wmma_emu.ptx.native.memory.operands import (
     FULL,
@@ -24,7 +26,9 @@ from wmma_emu.ptx.native.memory.operands import (
     write,
 )
 from wmma_emu.ptx.native.memory.stamps import flag_if, own_stamp, state_of
-from wmma_emu.ptx.native.memory.state import Checks, checks_of
+from wmma_emu.ptx.native.memory.state import AtomicChecks, Checks, checks_of
+from wmma_emu.ptx.native.memory.time import log_event
+from wmma_emu.ptx.native.refusals import reason_for
 from wmma_emu.ptx.native.rows import LONG, POINTER, WORD, NotNativeError, Row
 from wmma_emu.ptx.native.warp_layout import WarpLayout
 from wmma_emu.ptx.program.program import AddressOperand, PtxInstruction, Symbol
@@ -38,16 +42,23 @@ SPACES = {
 }  # fmt: skip
 """The memory of each state space."""
 
+_KINDS = {"ld": "read", "st": "write"}
+
 _SLOT, _ADDRESS, _DATA = 0, 1, 4
-"""The words of a record: the slot of the last range, the address, the elements' registers."""
+"""The words of a record: the slot of the last range, the address, the elements' registers, the number in logs."""
 
 
 class Elements(NamedTuple):
-    """The elements of an access: their bytes, the bits of their registers (0: none), and whether they have signs."""
+    """The elements of an access: their bytes, the bits of their registers (0: none), and whether they have signs.
+
+    ``logged`` is whether the access is strong, and logged; ``kind`` is as in `access`.
+    """
 
     size: int
     registers: tuple[int, ...]
     signed: bool
+    logged: bool = False
+    kind: str = ""
 
     @property
     def total(self) -> int:
@@ -55,7 +66,8 @@ class Elements(NamedTuple):
         return self.size * len(self.registers)
 
     def __str__(self) -> str:
-        return f"{self.size}{'s' if self.signed else 'u'}{'_'.join(map(str, self.registers))}"
+        kind = f"{self.kind if self.logged else ''}{'s' if self.signed else 'u'}"
+        return f"{self.size}{kind}{'_'.join(map(str, self.registers))}"
 
 
 def load(instruction: PtxInstruction, layout: WarpLayout, context: CompileContext) -> Row:
@@ -75,7 +87,7 @@ def load(instruction: PtxInstruction, layout: WarpLayout, context: CompileContex
 def store(instruction: PtxInstruction, layout: WarpLayout, context: CompileContext) -> Row:
     """Return the row of ``st``."""
     if instruction.modifiers[:1] == ("async",):
-        raise NotNativeError("st.async has no native code")
+        raise NotNativeError(reason_for("st.async"))
     found = parse_access(instruction, 0, 1)
     sources = [source_of(layout, x, found.type) for x in found.elements]
     elements = Elements(found.size, tuple(x.bits for x in sources), False)
@@ -89,8 +101,14 @@ def _row(
 ) -> Row:  # fmt: skip
     address, checks = address_of(layout, operand), checks_of(layout.program)
     which = "const" if space == "const" else SPACES[space] if space else "generic"
+    elements = elements._replace(kind=_KINDS[name])
+    ordering = ordering_of(name, instruction.modifiers)
+    if ordering.strong and checks.atomics & AtomicChecks.LOGGED and which in ("global", "shared", "generic"):
+        conflicts = "volatile" in instruction.modifiers or not (ordering.wide or which == "shared")
+        kind = elements.kind if conflicts else "atomic3"
+        elements, words = elements._replace(logged=True, kind=kind), [*words, layout.log_number(instruction)]
     record = (slot_of(instruction.line), *address.words, *words)
-    full = f"memory_{name}_{which}_{address.bits}_{elements}_{alignment}_{checks.granule}{checks.atomics}"
+    full = f"memory_{name}_{which}_{address.bits}_{elements}_{alignment}_{checks.granule}{checks.atomics:d}"
     write_body = partial(
         _write, space=which, bits=address.bits, move=f"{name}_in", elements=elements, alignment=alignment, checks=checks
     )
@@ -171,12 +189,13 @@ def ld_in(
     if space in ("local", "param"):
         is_one = is_one & 0
     constants = {
-        "space": space, "size": elements.total, "alignment": alignment, "kind": "read", "granule": granule,
+        "space": space, "size": elements.total, "alignment": alignment, "kind": elements.kind, "granule": granule,
         "atomics": atomics,
     }  # fmt: skip
     # Two lanes represent all lanes that load from one address.
     checked = is_one.chosen(two_lowest(mask), mask)
     good = access(body, context, warp, addresses, hosts, slot, checked, **constants)
+    _log(body, context, warp, record, addresses, mask, EntryKind.LOAD, space, elements)
     with body.either(is_one & good.differs(0)) as (then, otherwise):
         with then:
             for k, bits in enumerate(elements.registers):
@@ -209,12 +228,16 @@ def st_in(
     _move_together(body, context, warp, record, addresses, mask, "write", space, elements, alignment, granule, atomics)
     hosts = body.variable(POINTER, LANES, alignment=64)
     state = state_of(context)
+    if elements.logged:
+        log_event(body, context, warp, EntryKind.BEFORE_WRITE, mask)
     slot, own = state.at(word(record, _SLOT)), own_stamp(body, state, warp)
     total = elements.total
     constants = {
-        "space": space, "size": total, "alignment": alignment, "kind": "write", "granule": granule, "atomics": atomics,
+        "space": space, "size": total, "alignment": alignment, "kind": elements.kind, "granule": granule,
+        "atomics": atomics,
     }  # fmt: skip
     good = access(body, context, warp, addresses, hosts, slot, mask, **constants)
+    _log(body, context, warp, record, addresses, mask, EntryKind.STORE, space, elements)
     places = [warp.at(word(record, _DATA + k)) for k in range(len(elements.registers))]
     # Within a pass, the value of the lowest lane remains (`wmma_emu.ptx.memory.access.in_passes`).
     last = min(128 // total, LANES) - 1
@@ -226,7 +249,7 @@ def st_in(
                 place.at(lane * (bits // 8)).load(ir.IntType(bits), bits // 8).cast(8 * elements.size)
                 for place, bits in zip(places, elements.registers, strict=True)
             ]
-            if space in ("shared", "global"):
+            if space in ("shared", "global") and elements.kind == "write":
                 again = record_lane(
                     body, context, slot, addresses.at(lane << 3).load(LONG, 8), own + lane,
                     space=space, size=total, granule=granule,
@@ -239,6 +262,16 @@ def st_in(
                 host.at(k * elements.size).store(value)
 
 
+def _log(
+    body: Body, context: Bits, warp: Bits, record: Bits, addresses: Bits, lanes: Bits, kind: EntryKind, space: str,
+    elements: Elements,
+) -> None:  # fmt: skip
+    """Log an access that is strong."""
+    if elements.logged and space in ("global", "shared"):
+        number = word(record, _DATA + len(elements.registers)) | (SHARED if space == "shared" else 0)
+        log_event(body, context, warp, kind, lanes, number, addresses, LANES)
+
+
 _MOVES: dict[str, Callable[..., Bits]] = {"ld_in": ld_in, "st_in": st_in}
 
 
@@ -247,12 +280,17 @@ def _move_together(
     elements: Elements, alignment: int, granule: int, atomics: int,
 ) -> None:  # fmt: skip
     """Access the bytes of all lanes at once and return from the function, if they are neighbours."""
-    if space not in ("shared", "global") or alignment != elements.total or elements.total < granule:
+    if elements.logged or space not in ("shared", "global"):
+        return
+    if alignment != elements.total or elements.total < granule:
         return
     first = addresses.load(LONG, 8)
     steps = body.constant(ir.VectorType(LONG, LANES), [k * elements.total for k in range(LANES)])
     found = addresses.load(steps.type, 64) - steps
-    with body.when(mask.equals(FULL) & found.equals(first.repeated(LANES)).as_type(WORD).equals(FULL)):
+    are_neighbours = mask.equals(FULL) & found.equals(first.repeated(LANES)).as_type(WORD).equals(FULL)
+    if atomics & AtomicChecks.LOGGED:
+        are_neighbours = are_neighbours & ~is_logging(context)
+    with body.when(are_neighbours):
         slot = state_of(context).at(word(record, _SLOT))
         host = move_neighbours(
             body, context, warp, slot, first, space=space, size=elements.total, kind=kind, granule=granule,

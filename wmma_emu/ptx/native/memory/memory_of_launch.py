@@ -87,9 +87,9 @@ class NativeMemory:
         watched = ranges_written(heap, parameters, written)
         self.order, self.ranges, self.granules = _ranges(heap, watched, self.granule)
 
-    def worker(self, context: NDArray[np.uint64]) -> "WorkerMemory":
-        """Make the memory of a worker, and enter it in the words of its context."""
-        return WorkerMemory(self, context)
+    def worker(self, context: NDArray[np.uint64], records_of: "WorkerMemory | None" = None) -> "WorkerMemory":
+        """Make the memory of a worker, with its own records or those of another, and enter it in its context."""
+        return WorkerMemory(self, context, records_of)
 
     def note_written(self, workers: Sequence["WorkerMemory"]) -> None:
         """Record in the heap which ranges were written: `GlobalMemory.copy_back` copies those."""
@@ -101,7 +101,9 @@ class NativeMemory:
 class WorkerMemory:
     """The memory of a worker: the memory of its block, and its records of accesses to the heap."""
 
-    def __init__(self, memory: NativeMemory, context: NDArray[np.uint64]) -> None:
+    def __init__(
+        self, memory: NativeMemory, context: NDArray[np.uint64], records_of: "WorkerMemory | None"
+    ) -> None:  # fmt: skip
         size, warps, program = memory.shared_bytes, memory.warps, memory.program
         threads = warps * LANES
         heap = memory.heap
@@ -111,9 +113,14 @@ class WorkerMemory:
         self._shared_shadow = memory.shadow.copy()
         self._local = zeroed(threads * program.local_bytes + 64)
         self._local_shadow = zeroed(threads * program.local_bytes + 64)
-        self.writes, self.reads = (zeroed(memory.granules, np.uint64) for _ in range(2))
-        self.line_writes, self.line_reads = (zeroed(memory.granules // LINE, np.uint64) for _ in range(2))
-        self.ranges = memory.ranges.copy()
+        self._has_records = records_of is None
+        if records_of is None:
+            self.writes, self.reads = (zeroed(memory.granules, np.uint64) for _ in range(2))
+            self.line_writes, self.line_reads = (zeroed(memory.granules // LINE, np.uint64) for _ in range(2))
+            self.ranges = memory.ranges.copy()
+        else:
+            self.writes, self.reads, self.ranges = records_of.writes, records_of.reads, records_of.ranges
+            self.line_writes, self.line_reads = records_of.line_writes, records_of.line_reads
         self._warps = np.empty(warps * WARP_STATE_BYTES, np.uint8)  # `begin_block` clears what is not written first
         self._state = np.zeros(STATE_BYTES // 8, np.uint64)
         self._memory, self._context = memory, context
@@ -146,7 +153,7 @@ class WorkerMemory:
     def bytes_of_records(self) -> int:
         """The bytes that the records of global memory take at most so far, as pages of the host."""
         pages = min(int(self._state[StateField.EXPANDED]) * 2 * _PAGE, self.writes.nbytes + self.reads.nbytes)
-        return pages + self.line_writes.nbytes + self.line_reads.nbytes
+        return pages + self._has_records * (self.line_writes.nbytes + self.line_reads.nbytes)
 
 
 def _at(array: NDArray[Any]) -> int:

@@ -10,6 +10,7 @@ from llvmlite import ir
 
 from wmma_emu.ptx.native.body import Bits, Body, internal
 from wmma_emu.ptx.native.context import Flag, Word
+from wmma_emu.ptx.native.memory.log import is_logging, log_conflicts
 from wmma_emu.ptx.native.memory.state import (
     BARRIERS_MASK,
     BLOCK_MASK,
@@ -20,6 +21,7 @@ from wmma_emu.ptx.native.memory.state import (
     THREAD_MASK,
     WARP_MASK,
     WARP_STATE_BYTES,
+    AtomicChecks,
     Stamp,
     StateField,
     WarpField,
@@ -32,8 +34,11 @@ KINDS = {
 }  # fmt: skip
 """The kinds of accesses, with the bits that mark them in a stamp."""
 
-_NEAR = THREAD_MASK & ~WARP_MASK | 1 << Stamp.LANES
-_NEAR_IN_LINE = _NEAR | 7 << Stamp.SHIFT
+ANY_LANE = THREAD_MASK & ~WARP_MASK | 1 << Stamp.LANES
+"""The bits in which stamps of one warp at one time differ."""
+
+
+_NEAR_IN_LINE = ANY_LANE | 7 << Stamp.SHIFT
 _FAR = WARP_MASK | 1 << Stamp.WARPS
 _ELSEWHERE = BLOCK_MASK | 1 << Stamp.BLOCKS
 
@@ -93,18 +98,27 @@ def unordered(old: Bits, own: Bits, *, only_far: bool = False) -> Bits:
     change = old ^ own  # bits of `old` that no own stamp has are bits of the change
     far = (change & _FAR).differs(0)
     if not only_far:
-        near = _NEAR_IN_LINE if _is_wide(old) else _NEAR
+        near = _NEAR_IN_LINE if _is_wide(old) else ANY_LANE
         far = far | ((change & near).differs(0) & (change & MEETINGS_MASK).equals(0))
     found = (change & BARRIERS_MASK).equals(0) & far
     return found if not _is_wide(old) else old.differs(0) & ((change & _ELSEWHERE).differs(0) | found)
 
 
-def joined(old: Bits, own: Bits, kind: int) -> Bits:
+def apart(old: Bits, own: Bits) -> Bits:
+    """Return which recorded accesses of other threads no barrier of the block orders before an access now."""
+    change = old ^ own
+    found = (change & BARRIERS_MASK).equals(0) & (change & (_FAR | ANY_LANE)).differs(0)
+    return found if not _is_wide(old) else old.differs(0) & ((change & _ELSEWHERE).differs(0) | found)
+
+
+def joined(old: Bits, own: Bits, kind: int, *, logged: bool = False) -> Bits:
     """Return the record of recorded accesses and a new access; it keeps only the accesses that still matter."""
     change = old ^ own
     fresh = own | kind
     kept = fresh | (old & KINDS_MASK)
-    near = (change & _NEAR).differs(0) & (change & MEETINGS_MASK).equals(0)
+    near = (change & ANY_LANE).differs(0)
+    if not logged:  # the number of meetings is the number of entries in the log otherwise
+        near = near & (change & MEETINGS_MASK).equals(0)
     several = near.chosen(kept | 1 << Stamp.LANES, kept)
     several = (change & _FAR).differs(0).chosen(kept | 1 << Stamp.WARPS, several)
     if not _is_wide(old):
@@ -119,25 +133,33 @@ def check(
 ) -> None:  # fmt: skip
     """Check an access of some granules against the records at two pointers; record a read or an atomic operation.
 
-    ``own`` has the stamp of the access for each granule. A write is recorded by storing its stamps.
+    ``own`` has the stamp of the access for each granule. A write is recorded by storing its stamps. ``atomics`` is
+    `AtomicChecks`.
     """
     last, others = writes.load(own.type, 4), reads.load(own.type, 4)
-    raced = unordered(last, own)
-    if kind in ("write", "copy"):
-        raced = raced | unordered(others, own)
-    elif kind == "read":
-        if atomics:
-            raced = raced | (unordered(others, own) & (others & KINDS["atomic3"]).differs(0))
-    else:
-        raced = raced | (unordered(others, own) & (others & KINDS["read"]).differs(0))
+    is_write, is_logged = kind in ("write", "copy"), bool(atomics & AtomicChecks.LOGGED)
+    conflicts = others.differs(0)
+    if kind == "read":
+        conflicts = (others & (KINDS["atomic3"] if atomics & AtomicChecks.EXIST else 0)).differs(0)
+    elif not is_write:
+        conflicts = (others & KINDS["read"]).differs(0)
         before = others & KINDS["atomic3"]
         order = before.differs(0)
         if kind != "atomic3":
             order = order & before.differs(KINDS[kind])
-        flag_if(body, (unordered(others, own, only_far=True) & order).any(), context, Flag.UNORDERED)
-    flag_if(body, raced.any(), context, Flag.RACE)
-    if kind not in ("write", "copy"):
-        reads.store(joined(others, own, KINDS[kind]), 4)
+        only_far = not atomics & AtomicChecks.TURNS
+        flag_if(body, (unordered(others, own, only_far=only_far) & order).any(), context, Flag.UNORDERED)
+    raced = (unordered(last, own) | (unordered(others, own) & conflicts)).any()
+    if is_logged:
+        raced = raced & ~is_logging(context)
+        with body.when(is_logging(context)):
+            for record, counts in ((last, last.differs(0)), (others, conflicts)):
+                log_conflicts(body, context, record, own, apart(record, own) & counts)
+            if is_write:  # what is ordered after this write is ordered after the reads before it
+                reads.store(body.constant(own.type, 0), 4)
+    flag_if(body, raced, context, Flag.RACE)
+    if not is_write:
+        reads.store(joined(others, own, KINDS[kind], logged=is_logged), 4)
 
 
 def stamps_of(body: Body, own: Bits, kind: ir.Type, count: int, shift: int = 31) -> Bits:

@@ -10,8 +10,11 @@ from collections.abc import Iterator
 from enum import IntEnum, IntFlag
 from typing import NamedTuple
 
+from wmma_emu.ptx.causality.ordering import ordering_of, synchronises_through_memory
 from wmma_emu.ptx.native.context import Word
-from wmma_emu.ptx.program.program import KernelProgram, PtxInstruction
+from wmma_emu.ptx.native.turns import may_take_turns
+from wmma_emu.ptx.program.polling import polls_of
+from wmma_emu.ptx.program.program import Immediate, KernelProgram, PtxInstruction
 from wmma_emu.ptx.widths import bits_of_type
 
 STATE = Word.FIRST_OF_MEMORY
@@ -189,16 +192,31 @@ class Shadow(IntFlag):
     """It belongs to no variable."""
 
 
+class AtomicChecks(IntFlag):
+    """The checks of accesses that depend on atomic operations."""
+
+    EXIST = 1
+    """There are atomic operations, or other strong accesses."""
+    TURNS = 2
+    """The order of the atomic operations of one warp may differ on the NumPy machine."""
+    LOGGED = 4
+    """Threads may synchronise otherwise than by barriers of whole blocks and warps: a wave logs what is unordered."""
+
+
 class Checks(NamedTuple):
     """The properties of a program on which its checks depend.
 
     ``granule`` is the size in bytes of the smallest access to shared or global memory, at most 4: the accesses of
-    whole granules are recorded. ``atomics`` is whether there are atomic operations.
+    whole granules are recorded. ``atomics`` has the checks of atomic operations, and of accesses that no barrier of the
+    block or of a whole warp orders.
     """
 
     granule: int
-    atomics: int
+    atomics: AtomicChecks
 
+
+_VECTORS = {"v2", "v4", "v8"}
+"""The modifiers of atomic operations on vectors."""
 
 _ACCESSES = ("ld", "ldu", "st", "atom", "red")
 _OWN = ("local", "param", "param::entry", "param::func", "const")
@@ -226,8 +244,34 @@ def checks_of(program: KernelProgram) -> Checks:
 
 
 def _checks(program: KernelProgram) -> Checks:
-    smallest, atomics = 4, 0
+    smallest, atomics = 4, AtomicChecks(0)
     for x in accesses_of(program):
         smallest = min(smallest, bits_of_type(x.modifiers[-1]) // 8)
-        atomics |= x.mnemonic in ("atom", "red")
-    return Checks(smallest, int(atomics))
+        if ordering_of(x.mnemonic, x.modifiers).strong:
+            atomics |= AtomicChecks.EXIST
+    if atomics and may_take_turns(program):
+        atomics |= AtomicChecks.TURNS
+    if is_logged(program):
+        atomics |= AtomicChecks.LOGGED
+    return Checks(smallest, atomics)
+
+
+def is_logged(program: KernelProgram) -> bool:
+    """Return whether threads may synchronise otherwise than by barriers of whole blocks and warps, without locks.
+
+    Each element of a vector of atomic operations has its own time, but one stamp: such kernels are not logged.
+    """
+    code = program.instructions
+    synchronises = synchronises_through_memory(code) or any(map(_meets_some, code))
+    has_vectors = any(x.mnemonic in ("atom", "red") and not _VECTORS.isdisjoint(x.modifiers) for x in code)
+    return synchronises and not has_vectors and not polls_of(program).lock_attempts
+
+
+def _meets_some(instruction: PtxInstruction) -> bool:
+    """Return whether an instruction may be a barrier of a part of a block or of a warp."""
+    if instruction.mnemonic not in ("bar", "barrier") or "cluster" in instruction.modifiers:
+        return False
+    if instruction.modifiers[:1] == ("warp",):
+        mask = instruction.operands[0]
+        return not isinstance(mask, Immediate) or mask.value & 0xFFFF_FFFF != 0xFFFF_FFFF
+    return "arrive" in instruction.modifiers or (len(instruction.operands) > 1 and "red" not in instruction.modifiers)

@@ -5,9 +5,11 @@ from llvmlite import ir
 
 from wmma_emu.ptx.native.body import Bits, Body, internal
 from wmma_emu.ptx.native.context import Word
-from wmma_emu.ptx.native.memory.stamps import field, pointer, state_of, warp_state
+from wmma_emu.ptx.native.memory.log import EntryKind, is_logging, write_entry
+from wmma_emu.ptx.native.memory.stamps import field, own_stamp, pointer, state_of, warp_state
 from wmma_emu.ptx.native.memory.state import BARRIERS_MASK, MEETINGS_MASK, Stamp, StateField, WarpField
 from wmma_emu.ptx.native.rows import LONG, POINTER, WORD
+from wmma_emu.ptx.native.warp_layout import WARP_NUMBER
 
 
 @internal(ir.VoidType(), POINTER, cold=True)
@@ -44,3 +46,23 @@ def meet_lanes(body: Body, context: Bits, number: Bits) -> None:
     """Note that all lanes of a warp, given by its number, that have not exited have passed a `bar.warp.sync`."""
     place = warp_state(state_of(context), number.cast(64)).at(WarpField.MEETINGS)
     place.store(place.load(WORD, 4) + (1 << Stamp.MEETINGS) & MEETINGS_MASK, 4)
+
+
+def barriers_of(context: Bits) -> Bits:
+    """Return the number of barriers that the block has passed, at its place in a stamp."""
+    return field(state_of(context), StateField.BARRIERS)
+
+
+def log_event(
+    body: Body, context: Bits, warp: Bits, kind: EntryKind, lanes: Bits, details: Bits | int = 0,
+    payload: Bits | None = None, size: Bits | int = 0,
+) -> None:  # fmt: skip
+    """Add an event of a warp to the log, if there is one; accesses after it have another stamp."""
+    with body.when(is_logging(context), likely=False):
+        words = body.constant(LONG, size) if isinstance(size, int) else size
+        detail = body.constant(LONG, details) if isinstance(details, int) else details
+        head = (words << 40) | (detail << 8) | int(kind)
+        stamp = own_stamp(body, state_of(context), warp)
+        write_entry(body, context, head, stamp, lanes, body.null if payload is None else payload)
+        if kind not in (EntryKind.LOAD, EntryKind.COMPLETION):
+            meet_lanes(body, context, warp.at(WARP_NUMBER).load(WORD, 4))

@@ -13,7 +13,7 @@ from wmma_emu.arithmetic.native.code import memory_of
 from wmma_emu.arithmetic.native.product import define_product, reason_against
 from wmma_emu.arithmetic.native.tile import Tile
 from wmma_emu.instructions import Arch, Instruction, Operand
-from wmma_emu.layouts import LaneMap
+from wmma_emu.layouts import LaneMap, scale_selectors_of
 from wmma_emu.layouts.block_scales import SCALED, Scaled, scale_map
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.llvm.values import Symbol
@@ -37,7 +37,8 @@ from wmma_emu.ptx.native.products.registers import (
 )
 from wmma_emu.ptx.native.rows import FUNCTION, NotNativeError, Row
 from wmma_emu.ptx.native.warp_layout import WarpLayout
-from wmma_emu.ptx.program.program import Immediate, PtxInstruction
+from wmma_emu.ptx.program.flow import writes
+from wmma_emu.ptx.program.program import Immediate, KernelProgram, PtxInstruction, Register
 from wmma_emu.ptx.steps.collectives import operands_of
 from wmma_emu.ptx.steps.lane_operations import CompileContext
 from wmma_emu.ptx.steps.loads import elements_of
@@ -192,7 +193,7 @@ def multiply_row(instruction: PtxInstruction, layout: WarpLayout, context: Compi
     scales: list[int] = []
     if entry.is_block_scaled:
         sides = BlockScales.of(instruction, entry, given[-OPERANDS_OF_SCALES:]).sides
-        scale_selectors = tuple(_selectors(instruction, side) for side in sides)
+        scale_selectors = tuple(_selectors(entry, layout.program, side) for side in sides)
         scales = [x for side in sides for x in offsets_of_sources(layout, side.data, 32)]
     name, warp_product = _code_of(entry, bound.matrix.arch, bound.matrix.product, selector, scale_selectors)
     record: list[int] = []
@@ -214,8 +215,23 @@ def _code_of(
     return found.name, found
 
 
-def _selectors(instruction: PtxInstruction, side: OperandScales) -> tuple[int, int]:
-    byte, thread = side.byte_id, side.thread_id
-    if not isinstance(byte, Immediate) or not isinstance(thread, Immediate):
-        raise NotNativeError(f"{instruction.opcode} with selectors of scales in registers has no native code")
-    return byte.value, thread.value
+def _selectors(entry: Instruction, program: KernelProgram, side: OperandScales) -> tuple[int, int]:
+    byte, thread = (_constant(program, x) for x in side[2:])
+    allowed = scale_selectors_of(entry, side.operand)
+    if byte is None or thread is None or byte not in allowed[0] or thread not in allowed[1]:
+        raise NotNativeError(
+            f"{entry.mnemonic} with selectors of scales that are not legal constants has no native code"
+        )
+    return byte, thread
+
+
+def _constant(program: KernelProgram, operand: object) -> int | None:
+    """Return the value of a selector; None if it is not a constant, nor a register that is always given one."""
+    if isinstance(operand, Immediate):
+        return operand.value
+    if not isinstance(operand, Register):
+        return None
+    writers = [x for x in program.instructions if operand.index in writes(x)]
+    values = {x.operands[1] if x.mnemonic == "mov" else None for x in writers}
+    value = values.pop() if len(values) == 1 else None
+    return value.value & 0xFFFF if isinstance(value, Immediate) else None

@@ -15,6 +15,7 @@ from llvmlite import ir
 from wmma_emu.arithmetic.native.code import address, store
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.llvm.values import Symbol
+from wmma_emu.ptx.memory.address_map import WINDOWS
 from wmma_emu.ptx.native.body import Bits, Body, native
 from wmma_emu.ptx.native.context import Flag
 from wmma_emu.ptx.native.memory.access import access, record_lane
@@ -61,22 +62,22 @@ def _moving(
     write: Any,
 ) -> Row:  # fmt: skip
     found = address_operand(instruction, operand, ("shared",))
-    if not space_of(instruction, found).startswith("shared"):
-        raise NotNativeError(f"{instruction.opcode} with generic addresses has no native code")
+    window = 0 if space_of(instruction, found).startswith("shared") else WINDOWS["shared"]
     place, checks = address_of(layout, found), checks_of(layout.program)
-    name = f"{move.mnemonic} {place.bits} {checks.granule} {checks.atomics}"
-    body = partial(write, move=move, bits=place.bits, checks=checks)
+    name = f"{move.mnemonic} {place.bits} {window:x} {checks.granule} {checks.atomics:d}"
+    body = partial(write, move=move, bits=place.bits, window=window, checks=checks)
     return Row(name, lambda module: native(name, module, body), (*place.words, *registers))
 
 
 def _checked(
-    body: Body, context: Bits, warp: Bits, record: Bits, mask: Bits, *, move: MatrixMove, bits: int, checks: Checks,
-    kind: str,
+    body: Body, context: Bits, warp: Bits, record: Bits, mask: Bits, *, move: MatrixMove, bits: int, window: int,
+    checks: Checks, kind: str,
 ) -> tuple[Bits, Bits]:  # fmt: skip
     """Check the rows' addresses; return the addresses and the host pointers, or leave the function."""
     whole_warp(body.builder, context.value, mask.value)
     each, hosts = body.variable(LONG, LANES, alignment=64), body.variable(POINTER, LANES, alignment=64)
-    each.store(addresses(body, warp, record, _ADDRESS, bits), 64)
+    # An address outside the window of shared memory is out of bounds then.
+    each.store(addresses(body, warp, record, _ADDRESS, bits) - window, 64)
     lanes = body.constant(WORD, (1 << move.num_addresses) - 1)
     good = access(
         body, context, warp, each, hosts, state_of(context), lanes, space="shared", size=ROW_BYTES,
@@ -88,10 +89,19 @@ def _checked(
 
 
 def _load(
-    body: Body, context: Bits, warp: Bits, record: Bits, mask: Bits, *, move: MatrixMove, bits: int, checks: Checks
+    body: Body,
+    context: Bits,
+    warp: Bits,
+    record: Bits,
+    mask: Bits,
+    *,
+    move: MatrixMove,
+    bits: int,
+    window: int,
+    checks: Checks,
 ) -> None:
     _, hosts = _checked(
-        body, context, warp, record, mask, move=move, bits=bits, checks=checks, kind="read"
+        body, context, warp, record, mask, move=move, bits=bits, window=window, checks=checks, kind="read"
     )  # fmt: skip
     rows = body.variable(ir.IntType(8), ROW_BYTES * LANES, alignment=64)
     row = ir.VectorType(LONG, 2)
@@ -138,10 +148,19 @@ def _narrow(builder: ir.IRBuilder, rows: ir.Value, elements: Any, bits: int) -> 
 
 
 def _store(
-    body: Body, context: Bits, warp: Bits, record: Bits, mask: Bits, *, move: MatrixMove, bits: int, checks: Checks
+    body: Body,
+    context: Bits,
+    warp: Bits,
+    record: Bits,
+    mask: Bits,
+    *,
+    move: MatrixMove,
+    bits: int,
+    window: int,
+    checks: Checks,
 ) -> None:
     each, hosts = _checked(
-        body, context, warp, record, mask, move=move, bits=bits, checks=checks, kind="write"
+        body, context, warp, record, mask, move=move, bits=bits, window=window, checks=checks, kind="write"
     )  # fmt: skip
     rows = body.variable(ir.IntType(8), ROW_BYTES * LANES, alignment=64)
     registers = Registers(body.builder, warp.value, record.value)

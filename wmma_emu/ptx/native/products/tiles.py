@@ -70,7 +70,7 @@ class _Transfer:
     def name(self) -> str:
         """A name that distinguishes this code from that of the same instruction in other kernels and on other chips."""
         tile = _hash_of(self.tile)
-        return f"{self.space} {self.bits} {self.has_stride} {self.checks.granule} {self.checks.atomics} {tile}"
+        return f"{self.space} {self.bits} {self.has_stride} {self.checks.granule} {self.checks.atomics:d} {tile}"
 
     def write(self, body: Body, context: Bits, warp: Bits, record: Bits, mask: Bits) -> None:
         """Write the body of the function."""
