@@ -32,7 +32,7 @@ REASONS = (
            "registers"),
     Reason(r"leet_hgemm .*", r".*_st$", "ptxas joins stores of adjacent words to vectors"),
     Reason(r"layer_norm .*", r".*shared.*_ld.*", "ptxas loads a value once that the PTX loads twice"),
-    Reason(r"step0[345].*|(leet_|practice|mat_transpose|histogram256)?\w*(sgemm|hgemm|transpose|Histogram).*|"
+    Reason(r"step0[345].*|(leet_|practice .*|mat_transpose|histogram256)?\w*(sgemm|hgemm|transpose|Histogram).*|"
            r"sgemm .*|matmul_forward .*|softmax_forward .*|transposition .*",
            r".*shared.*(_ld|ldsm).*", "ptxas joins loads of adjacent words to vectors, or keeps values in registers"),
     Reason(r"step09.*", r".*ldsm.*", "ptxas loads a fragment once that the source loads twice"),

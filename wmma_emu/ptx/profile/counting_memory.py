@@ -95,7 +95,8 @@ class CountingMemory(WaveMemory):
 
 def _may_fill(copy: PtxInstruction) -> bool:
     """Return whether a cp.async has an operand that lets it read less than it writes."""
-    return len(copy.operands) - ("L2::cache_hint" in copy.modifiers) > _OPERANDS_OF_COPY
+    own = copy.operands[: len(copy.operands) - ("L2::cache_hint" in copy.modifiers)]
+    return len(own) > _OPERANDS_OF_COPY and own[_OPERANDS_OF_COPY] != own[_OPERANDS_OF_COPY - 1]
 
 
 class _CountingCopies(AsyncCopies):
