@@ -105,7 +105,7 @@ def _step(product: DotProduct, a: Bits, b: Bits) -> GroupStep:
     b = b.reshape(batch, terms // size, size, b.shape[-1]).transpose(1, 0, 2, 3)
     (x, x_scales), (y, y_scales) = split_codes(a), split_codes(b)
     sums = exact_matmul(np.take(values_of(product.a), x), np.take(values_of(product.b), y))
-    significands, exponents = _scale_tables(product.scale)
+    significands, exponents = scale_tables(product.scale)
     left, right = x_scales[..., :1], y_scales[..., :1, :]
     return GroupStep(sums, significands[left], significands[right], exponents[left], exponents[right])
 
@@ -142,7 +142,7 @@ def _toward_zero(values: NDArray[np.float64]) -> Float32s:
 
 
 @cache
-def _scale_tables(fmt: Format | None) -> tuple[Float32s, NDArray[np.int32]]:
+def scale_tables(fmt: Format | None) -> tuple[Float32s, NDArray[np.int32]]:
     """Return the significand and exponent of every pattern of a scale, including patterns with ignored bits."""
     if fmt is None:
         raise TypeError("a product without block scales has no groups")
