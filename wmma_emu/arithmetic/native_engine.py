@@ -28,6 +28,7 @@ from wmma_emu.arithmetic.native.product import reason_against
 from wmma_emu.arithmetic.scaled_codes import split_codes
 from wmma_emu.formats.codec import Bits
 from wmma_emu.llvm.library import NativeLibrary
+from wmma_emu.scalar import in_ieee_arithmetic
 
 _LIBRARY = NativeLibrary(Path(__file__).parents[1] / x for x in ("arithmetic", "formats", "llvm"))
 
@@ -77,6 +78,7 @@ def multiply_block(product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits, prog
         _multiply(product, a, b, c, d, progress)
 
 
+@in_ieee_arithmetic
 def _multiply(product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits, progress: Progress | None = None) -> None:
     """Multiply some matrices at a time, and depth by depth of K."""
     kernel = _kernel(product)
