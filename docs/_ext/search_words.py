@@ -45,7 +45,7 @@ WORDS = {
         "how-to/use-textures-and-surfaces",
     ),
     "numba cuda cudasim simulator": ("how-to/test-a-kernel-without-a-gpu", "how-to/debug-a-kernel"),
-    "numba jit engine speed": ("explanation/performance", "how-to/install"),
+    "native jit engine speed": ("explanation/performance", "how-to/install"),
     "colab kaggle jupyter jupyterlite binder notebook hosted": ("lessons/index", "how-to/teach-with-notebooks"),
     "torch pytorch jax tensorflow array tensor": ("start/numerics", "start/models", "reference/api/top"),
     "torch pytorch tensor autograd dispatch model layer linear training fp8": (

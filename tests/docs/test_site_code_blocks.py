@@ -59,7 +59,7 @@ NOT_RUN = {
     ("docs/evidence/model-products-2026-11-28.md", "python -m tools.model_products"): _GPU,
     ("docs/explanation/library-kernels.md", "python -m tools.fit_k_order"): "takes minutes",
     ("docs/explanation/library-kernels.md", "python -m tools.check_cublas"): "tests/gemm/test_presets.py does the same",
-    ("docs/how-to/install.md", "ENV NUMBA_CACHE_DIR"): "of an image of a container; it compiles for a minute",
+    ("docs/how-to/install.md", "ENV WMMA_EMU_CACHE"): "of an image of a container",
     ("docs/explanation/rules-of-thumb.md", "int lane = threadIdx.x"): "tests/docs/test_rules_of_thumb.py compiles it",
     ("docs/how-to/crosscheck-with-a-gpu.md", "pip install"): _INSTALLS,
     ("docs/how-to/crosscheck-with-a-gpu.md", "wmma-emu crosscheck"): _GPU,
