@@ -41,7 +41,7 @@ def _workers(quick: bool) -> list[dict[str, Any]]:
     if not installed("distributed"):
         say("  left out: distributed is not installed (the extra `distributed`)")
         return []
-    sizes = {"numpy": 128} if quick else {"numpy": 2048, "numba": 4096}
+    sizes = {"numpy": 128} if quick else {"numpy": 2048, "native": 4096}
     return workers.measure({x: sizes[x] for x in speed.engines() if x in sizes}, 1 if quick else 3)
 
 

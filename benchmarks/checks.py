@@ -77,7 +77,7 @@ def _seconds(launch: Launch, times: int) -> float:
 
 def _engine() -> str:
     """The fastest engine, for whose products the relative cost of checks is highest."""
-    return "numba" if installed("numba") else "numpy"
+    return "native" if installed("llvmlite") else "numpy"
 
 
 def _example(name: str) -> tuple[Launch, Launch]:

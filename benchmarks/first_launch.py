@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """How long the first launch in a fresh process takes, with nothing compiled and with all compiled, and the second.
 
-Each is a separate process, with a folder for numba's compiled code that is empty, or filled by earlier processes.
+Each is a separate process, with a folder for compiled code that is empty, or filled by earlier processes.
 """
 
 import json
@@ -24,7 +24,7 @@ FULL = {
 }
 QUICK = {"matmul f16, 128 x 64 x 96": "triton_f16"}
 
-RUNS = (("auto", "empty"), ("auto", "filled"), ("numpy", "empty"), ("numba", "empty"), ("numba", "filled"))
+RUNS = (("auto", "empty"), ("auto", "filled"), ("numpy", "empty"), ("native", "empty"), ("native", "filled"))
 """Engines, and the folder of compiled code."""
 
 _CODE = """
@@ -48,12 +48,12 @@ print(json.dumps(seconds))
 
 def measure(rounds: int, cases: dict[str, str]) -> list[dict[str, Any]]:
     """Seconds of each case, in rounds; the folder that is filled is filled by the case itself."""
-    runs = [x for x in RUNS if x[0] != "numba" or installed("numba")]
+    runs = [x for x in RUNS if x[0] != "native" or installed("llvmlite")]
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
     found: dict[tuple[str, str, str], list[list[float]]] = {(x, *run): [] for x in cases for run in runs}
     with tempfile.TemporaryDirectory(prefix="wmma_emu-benchmark-") as filled:
         for name in cases.values():
-            launched(name, "numba" if installed("numba") else "numpy", filled)
+            launched(name, "native" if installed("llvmlite") else "numpy", filled)
         for _ in range(rounds):
             for what, engine, folder in found:
                 found[what, engine, folder].append(_launched(cases[what], engine, filled if folder == "filled" else ""))
@@ -79,7 +79,7 @@ def launched(name: str, engine: str, folder: str, times: int = 2) -> list[float]
     """Return the seconds of some launches in a fresh process, whose compiled code is kept in a folder."""
     done = subprocess.run(
         [sys.executable, "-c", _CODE, name, engine, str(times)],
-        env={**os.environ, "NUMBA_CACHE_DIR": folder}, cwd=ROOT, capture_output=True, text=True, check=True,
+        env={**os.environ, "WMMA_EMU_CACHE": folder}, cwd=ROOT, capture_output=True, text=True, check=True,
     )  # fmt: skip
     seconds: list[float] = json.loads(done.stdout)
     return seconds

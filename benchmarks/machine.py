@@ -10,7 +10,7 @@ import numpy as np
 
 import wmma_emu
 
-LIBRARIES = ("ml_dtypes", "numba", "threadpoolctl", "dask", "distributed")
+LIBRARIES = ("ml_dtypes", "llvmlite", "threadpoolctl", "dask", "distributed")
 
 
 def cores() -> int:

@@ -49,7 +49,7 @@ def timed_products() -> Iterator[Clock]:
 
 
 def engines() -> list[str]:
-    return [x for x in ("auto", "numpy", "numba") if x != "numba" or installed(x)]
+    return [x for x in ("auto", "numpy", "native") if x != "native" or installed("llvmlite")]
 
 
 def measure(quick: bool) -> list[dict[str, Any]]:

@@ -14,7 +14,7 @@ from benchmarks.inputs import CHIPS, FORMATS, matrices
 from benchmarks.machine import cores, installed
 from benchmarks.timing import Run, blas_threads, in_rounds, summary
 
-ENGINES = ("numpy", "numba")
+ENGINES = ("numpy", "native")
 HOSTILE = ("Gaussian", "zeros", "all exponents", "all NaN", "raw bits")
 
 
@@ -37,7 +37,7 @@ class Case:
 
 
 def engines() -> tuple[str, ...]:
-    return tuple(x for x in ENGINES if x == "numpy" or installed(x))
+    return tuple(x for x in ENGINES if x == "numpy" or installed("llvmlite"))
 
 
 def cases(sizes: list[int], size: int, hostile_size: int) -> list[Case]:

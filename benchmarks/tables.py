@@ -32,7 +32,7 @@ class Table:
 def machine_line(results: Results) -> str:
     """Return the line with the machine and the date."""
     found = results["machine"]
-    versions = [f"{x} {found[x]}" for x in ("numba", "dask") if found[x]]
+    versions = [f"{x} {found[x]}" for x in ("numba", "llvmlite", "dask") if found.get(x)]
     return ", ".join(
         [f"{found['cores']} cores of {found['cpu']}", f"{found['memory_gib']} GiB", f"Python {found['python']}",
          f"NumPy {found['numpy']} ({found['blas']})", *versions, found["date"]]

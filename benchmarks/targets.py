@@ -32,7 +32,7 @@ def _speed(part: str, fmt: str, engine: str, threads: int, **more: Any) -> Calla
 
 def _times_slower(results: Results) -> float | None:
     for x in results["speed"]:
-        if (x["part"], x["fmt"], x["engine"], x["threads"], x["size"]) == ("threads", "f16", "numba", 2, 1024):
+        if (x["part"], x["fmt"], x["engine"], x["threads"], x["size"]) == ("threads", "f16", "native", 2, 1024):
             return x["matmul_float32"] / x["mac_per_second"]["median"]
     return None
 
@@ -112,23 +112,23 @@ def _rate(what: str, wanted: float, fmt: str, engine: str, threads: int, part: s
 TARGETS = (
     _rate("f16, 1024, one thread", 1.2e9, "f16", "numpy", 1, "threads"),
     _rate("f16, 1024, two threads", 1.8e9, "f16", "numpy", 2, "threads"),
-    _rate("f16, 1024, one thread", 5e9, "f16", "numba", 1, "threads"),
-    _rate("f16, 1024, two threads", 1e10, "f16", "numba", 2, "threads"),
-    Target("f16, 1024, two threads, numba: times slower than np.matmul float32", 6, False, _times_slower),
+    _rate("f16, 1024, one thread", 5e9, "f16", "native", 1, "threads"),
+    _rate("f16, 1024, two threads", 1e10, "f16", "native", 2, "threads"),
+    Target("f16, 1024, two threads, native: times slower than np.matmul float32", 6, False, _times_slower),
     _rate("s8, 1024, two threads", 5e9, "s8", "numpy", 2),
     _rate("e4m3, 1024, two threads", 5e9, "e4m3", "numpy", 2),
     _rate("bf16, 1024, two threads", 1.5e9, "bf16", "numpy", 2),
-    _rate("s8, 1024, two threads", 2e10, "s8", "numba", 2),
-    _rate("e4m3, 1024, two threads", 2e10, "e4m3", "numba", 2),
-    _rate("bf16, 1024, two threads", 6e9, "bf16", "numba", 2),
+    _rate("s8, 1024, two threads", 2e10, "s8", "native", 2),
+    _rate("e4m3, 1024, two threads", 2e10, "e4m3", "native", 2),
+    _rate("bf16, 1024, two threads", 6e9, "bf16", "native", 2),
     Target("cost of a multiply-add at 4096 over the cost at 512, numpy", 1.25, False, _growth("numpy")),
-    Target("cost of a multiply-add at 4096 over the cost at 512, numba", 1.25, False, _growth("numba")),
+    Target("cost of a multiply-add at 4096 over the cost at 512, native", 1.25, False, _growth("native")),
     Target("memory beyond the matrices, 4096 and larger, numpy", 512, False, _memory("numpy"), "MiB"),
-    Target("memory beyond the matrices, 4096 and larger, numba", 512, False, _memory("numba"), "MiB"),
-    Target("PTX: Triton matmul f16, 512, numba", 1.0, False, _ptx("matmul f16", "seconds", "numba"), "s"),
-    Target("PTX: flash attention, 4 x 512 x 64, numba", 1.5, False, _ptx("flash attention", "seconds", "numba"), "s"),
+    Target("memory beyond the matrices, 4096 and larger, native", 512, False, _memory("native"), "MiB"),
+    Target("PTX: Triton matmul f16, 512, native", 1.0, False, _ptx("matmul f16", "seconds", "native"), "s"),
+    Target("PTX: flash attention, 4 x 512 x 64, native", 1.5, False, _ptx("flash attention", "seconds", "native"), "s"),
     Target(
-        "PTX: thread-instructions a second without the products, 512", 80e6, True, _ptx("matmul f16", "rate", "numba")
+        "PTX: thread-instructions a second without the products, 512", 80e6, True, _ptx("matmul f16", "rate", "native")
     ),
     Target(
         "PTX: first launch, matmul, nothing compiled: auto over numpy",
@@ -163,7 +163,7 @@ TARGETS = (
     Target("PTX: bytes that checks keep for each byte of accessed memory, at most", 3, False, _checks(_kept)),
     Target("PTX: instructions parsed a second", 30e3, True, _ptx("parser", "rate")),
     Target("two Dask workers over one, numpy", 1.7, True, _workers("numpy")),
-    Target("two Dask workers over one, numba", 1.7, True, _workers("numba")),
+    Target("two Dask workers over one, native", 1.7, True, _workers("native")),
 )
 
 

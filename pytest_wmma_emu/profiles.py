@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from wmma_emu.errors import OptionError, ProfileLimitError, WmmaEmuError
-from wmma_emu.ptx import CoveredLaunches, KernelCoverage, Profile, ProfiledLaunches, covering, profiling
+from wmma_emu.ptx import CountedLaunches, KernelCoverage, Profile, covering, profiling
 from wmma_emu.ptx.profile import Limit
 
 __all__ = ["Coverage", "Profiles", "TestProfile"]
@@ -21,7 +21,7 @@ _ACCEPTED = "FAILED: counters became worse; if that is intended, write a new fil
 _KEY, _COVERAGE_KEY = "wmma_emu_profile", "wmma_emu_coverage"
 
 
-class TestProfile(ProfiledLaunches):
+class TestProfile(CountedLaunches):
     """The profile of the launches of a test so far, which can be compared with a snapshot file."""
 
     __test__ = False
@@ -121,7 +121,7 @@ class Coverage:
         self._config = config
         self._path = config.invocation_params.dir / config.getoption("kernel_cov")
         self._least: float | None = config.getoption("kernel_cov_fail_under")
-        self._found = CoveredLaunches()
+        self._found = CountedLaunches(counts=False)
         self._failed = ""
         if self._least is not None and not 0 <= self._least <= 100:
             raise pytest.UsageError(f"--kernel-cov-fail-under={self._least:g} is not a percentage of 0 to 100")
@@ -138,7 +138,7 @@ class Coverage:
         sent = getattr(node, "workeroutput", {}).get(_COVERAGE_KEY)
         if sent:
             given = json.loads(sent)
-            self._found.add(KernelCoverage.from_dict(given["coverage"]), given["paths"])
+            self._found.add(Profile(), KernelCoverage.from_dict(given["coverage"]), given["paths"])
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:

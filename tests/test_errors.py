@@ -240,13 +240,13 @@ MESSAGES = {
         lambda: we.format_of(16), we.UnknownNameError, f"there is no format 16; the formats are {FORMATS}",
     ),
     "an engine": (
-        lambda: we.gemm(matrix(2, 2), matrix(2, 2), engine="numbra"), we.OptionError,
-        "there is no engine 'numbra'; did you mean 'numba'? The engines are 'auto', 'reference', 'numpy', 'numba', "
+        lambda: we.gemm(matrix(2, 2), matrix(2, 2), engine="natve"), we.OptionError,
+        "there is no engine 'natve'; did you mean 'native'? The engines are 'auto', 'reference', 'numpy', 'native', "
         "'cupy'",
     ),
     "an engine on a GPU": (
         lambda: we.gemm(matrix(2, 2), matrix(2, 2), engine="gpu"), we.OptionError,
-        "there is no engine 'gpu'; did you mean 'cupy'? The engines are 'auto', 'reference', 'numpy', 'numba', 'cupy'",
+        "there is no engine 'gpu'; did you mean 'cupy'? The engines are 'auto', 'reference', 'numpy', 'native', 'cupy'",
     ),
     "a rule for scales": (
         lambda: we.quantise.quantise(np.ones((2, 32), np.float32), "nvfp4", rule="torchoa"), we.UnknownNameError,

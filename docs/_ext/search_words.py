@@ -39,13 +39,13 @@ WORDS = {
     "determinism deterministic schedule": ("how-to/test-a-kernel-without-a-gpu",),
     "fp8 training e4m3 e5m2 transformer engine amax": (
         "explanation/fp8-on-hopper", "how-to/multiply-block-scaled-matrices",
-        "how-to/quantise-to-block-scaled-formats",
+        "how-to/quantise-to-block-scaled-formats", "how-to/train-in-fp8-on-a-laptop",
     ),
     "texture surface tex2d tex1dfetch surf2dwrite cudatextureobject sampler bilinear interpolation": (
         "how-to/use-textures-and-surfaces",
     ),
     "numba cuda cudasim simulator": ("how-to/test-a-kernel-without-a-gpu", "how-to/debug-a-kernel"),
-    "numba jit engine speed": ("explanation/performance", "how-to/install"),
+    "native jit engine speed": ("explanation/performance", "how-to/install"),
     "colab kaggle jupyter jupyterlite binder notebook hosted": ("lessons/index", "how-to/teach-with-notebooks"),
     "torch pytorch jax tensorflow array tensor": ("start/numerics", "start/models", "reference/api/top"),
     "torch pytorch tensor autograd dispatch model layer linear training fp8": (

@@ -18,7 +18,7 @@ from wmma_emu.testing import generators
 
 def engines_of(product: DotProduct) -> list[str]:
     """Return the engines without a GPU that support a product; tests/gpu/test_cupy_engine.py tests the other one."""
-    return [name for name in ("reference", "numpy", "numba") if ENGINES[name].has(product)]
+    return [name for name in ("reference", "numpy", "native") if ENGINES[name].has(product)]
 
 
 def bits_of(values: list[float | str], fmt: Format) -> np.ndarray:

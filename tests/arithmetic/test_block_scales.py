@@ -16,7 +16,6 @@ from wmma_emu.arithmetic import (
     model_for,
     reference,
 )
-from wmma_emu.arithmetic.block_scale import NO_EXPONENT
 from wmma_emu.arithmetic.explanation import explain_dot
 from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError
 from wmma_emu.formats import encode
@@ -40,7 +39,7 @@ ONE = {"ue8m0": 0x7F, "ue4m3": 0x38}
 
 def assert_engines_agree(product: DotProduct, operands: Scaled) -> None:
     expected = multiply(product, operands, "reference")
-    assert engines_of(product) == ["reference", "numpy", "numba"]
+    assert engines_of(product) == ["reference", "numpy", "native"]
     for name in engines_of(product)[1:]:
         found = multiply(product, operands, name)
         different = np.argwhere(found != expected)
@@ -101,7 +100,7 @@ def test_engines_agree_over_several_instructions(name):
 
 @pytest.mark.sweep(keep=1 / 6)
 @pytest.mark.parametrize("name", [MX8, MX4, NV4])
-@pytest.mark.parametrize("engine", ["numpy", "numba"])
+@pytest.mark.parametrize("engine", ["numpy", "native"])
 def test_batches_broadcast_and_tiles_do_not_affect_bits(name, engine, monkeypatch):
     from wmma_emu.arithmetic import group_sums, numpy_engine
 
@@ -432,13 +431,6 @@ def test_one_element_requires_all_scales_of_its_instruction():
 
 def test_the_error_of_the_gpu_engine_names_engines_with_block_scales():
     assert not any(ENGINES["cupy"].has(product) for product in PRODUCTS.values())
-
-
-def test_the_compiled_code_uses_the_same_exponent_for_zero_scales():
-    pytest.importorskip("numba")
-    from wmma_emu.arithmetic import numba_kernels
-
-    assert numba_kernels._NO_EXPONENT == NO_EXPONENT
 
 
 def test_a_lower_floor_of_groups_is_visible_in_a_difference_of_tiny_groups():

@@ -25,7 +25,7 @@ def tiny_blocks(monkeypatch):
 
 
 @pytest.mark.sweep(keep=1 / 24)
-@pytest.mark.parametrize("engine", ["numpy", "numba"])
+@pytest.mark.parametrize("engine", ["numpy", "native"])
 @pytest.mark.parametrize("name", CHAINING[::5])
 def test_threads_do_not_affect_the_bits(name, engine, tiny_blocks):
     product = PRODUCTS[name]

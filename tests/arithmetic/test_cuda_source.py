@@ -108,7 +108,7 @@ def test_subnormal_numbers_are_kept_even_with_the_compiler_option_to_flush_them(
 def test_a_product_with_block_scales_has_no_program():
     for product in list(scaled_products().values())[::9]:
         with pytest.raises(
-            UnsupportedInstructionError, match="not support block scales; use engine='numba' or 'numpy'"
+            UnsupportedInstructionError, match="not support block scales; use engine='native' or 'numpy'"
         ):
             kernel_source(product)
 

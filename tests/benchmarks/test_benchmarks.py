@@ -82,7 +82,7 @@ def _has(name):
 @pytest.mark.slow
 def test_the_machine_has_a_name_a_date_and_versions(quick):
     machine = quick[1]["machine"]
-    assert {"date", "cpu", "cores", "python", "numpy", "numba", "blas"} <= machine.keys()
+    assert {"date", "cpu", "cores", "python", "numpy", "llvmlite", "blas"} <= machine.keys()
 
 
 @pytest.mark.slow
@@ -121,7 +121,7 @@ def test_measurements_decide_whether_targets_are_reached():
         "speed": [
             _speed(1.3e9, part="threads", engine="numpy", threads=1),
             _speed(1.7e9, part="threads", engine="numpy", threads=2),
-            _speed(2e10, part="threads", engine="numba", threads=2),
+            _speed(2e10, part="threads", engine="native", threads=2),
             _speed(1e9, part="sizes", engine="numpy", threads=2, size=512),
             _speed(0.7e9, part="sizes", engine="numpy", threads=2, size=4096),
         ],
@@ -131,20 +131,20 @@ def test_measurements_decide_whether_targets_are_reached():
         ],
         "workers": [
             {"engine": "numpy", "size": 2048, "ratio": 1.6},
-            {"engine": "numba", "size": 2048, "ratio": 1.8},
-            {"engine": "numba", "size": 128, "ratio": 2.5},
+            {"engine": "native", "size": 2048, "ratio": 1.8},
+            {"engine": "native", "size": 128, "ratio": 2.5},
         ],
     }
     found = {x["what"]: (x["measured"], x["met"]) for x in judged(results)}
     assert len(found) == len(TARGETS)
     assert found["f16, 1024, one thread, numpy"] == (1.3e9, True)
     assert found["f16, 1024, two threads, numpy"] == (1.7e9, False)
-    assert found["f16, 1024, two threads, numba: times slower than np.matmul float32"] == (5.0, True)
+    assert found["f16, 1024, two threads, native: times slower than np.matmul float32"] == (5.0, True)
     assert found["cost of a multiply-add at 4096 over the cost at 512, numpy"] == (1e9 / 0.7e9, False)
     assert found["memory beyond the matrices, 4096 and larger, numpy"] == (513.0, False)
     assert found["two Dask workers over one, numpy"] == (1.6, False)
-    assert found["two Dask workers over one, numba"] == (1.8, True)
-    assert found["s8, 1024, two threads, numba"] == (None, None)
+    assert found["two Dask workers over one, native"] == (1.8, True)
+    assert found["s8, 1024, two threads, native"] == (None, None)
 
 
 def test_the_cost_of_checks_is_the_median_the_worst_and_the_bytes():
@@ -182,13 +182,13 @@ def test_work_a_second_is_the_median_of_rounds():
 
 def test_measuring_one_part_again_keeps_the_others_and_compares_it_with_targets():
     known = json.loads(FIGURES.read_text(encoding="utf-8"))
-    record = {"what": "matmul f16", "engine": "numba", "seconds": 0.5, "rate": 7e7}
+    record = {"what": "matmul f16", "engine": "native", "seconds": 0.5, "rate": 7e7}
     results = merged(known, {"machine": {}, "ptx": [record], "speed": []}, ["ptx"])
     assert results["speed"] == known["speed"] and results["machine"] == known["machine"]
     found = {x["what"]: (x["measured"], x["met"]) for x in results["targets"]}
-    assert found["PTX: Triton matmul f16, 512, numba"] == (0.5, True)
+    assert found["PTX: Triton matmul f16, 512, native"] == (0.5, True)
     assert found["PTX: thread-instructions a second without the products, 512"] == (7e7, False)
-    assert found["PTX: flash attention, 4 x 512 x 64, numba"] == (None, None)
+    assert found["PTX: flash attention, 4 x 512 x 64, native"] == (None, None)
 
 
 def test_figures_of_a_smoke_test_are_not_put_into_a_file(tmp_path, capsys):

@@ -168,9 +168,9 @@ def test_a_python_number_is_rounded_once():
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("engine", ["numpy", "numba"])
+@pytest.mark.parametrize("engine", ["numpy", "native"])
 def test_engines_and_panels_do_not_show(engine, monkeypatch):
-    pytest.importorskip("numba") if engine == "numba" else None
+    pytest.importorskip("llvmlite") if engine == "native" else None
     for kind in ("row", "block of B", "vector"):
         A, B, S, T = drawn(kind)
         given = {"instr": WGMMA, "scale_a": S, "scale_b": T, "engine": engine}

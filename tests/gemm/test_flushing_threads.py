@@ -12,6 +12,7 @@ import wmma_emu as we
 from tests.control_word import DENORMALS_ARE_ZERO, FLUSH_TO_ZERO, flags, word_of
 from tests.ptx.texts_of_kernels import text_of
 from wmma_emu import scalar
+from wmma_emu.arithmetic import is_installed
 
 BOTH = FLUSH_TO_ZERO | DENORMALS_ARE_ZERO
 A, B = np.full((16, 16), 2.0**-24, np.float16), np.full((16, 8), 2.0**-24, np.float16)
@@ -82,6 +83,8 @@ WORK = {
     "div": lambda: scalar.div(SMALL, SMALL[::-1].copy(), "f32"),
     "add": lambda: scalar.add(SMALL.astype(np.uint64), SMALL.astype(np.uint64), "f64"),
 }  # fmt: skip
+if is_installed("native"):
+    WORK["gemm native"] = lambda: we.gemm(SINGLE, np.eye(2, dtype=np.float32), instr="fma.f32", engine="native")
 
 
 def _bits(result):

@@ -228,7 +228,7 @@ def test_memory_of_a_product_is_a_few_tiles():
     A, B = normal((1024, 256)), normal((256, 2048), seed=1)
     we.gemm(A, B, engine="numpy")  # imports what the engine needs
     tracemalloc.start()
-    D = we.gemm(A, B, engine="numpy")  # numba compiles when it is worth it, perhaps here
+    D = we.gemm(A, B, engine="numpy")  # native code is compiled when it is worth it, perhaps here
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak - D.nbytes < 64 * 2**20

@@ -1,18 +1,17 @@
 # SPDX-License-Identifier: MIT
-"""Products in compiled code straight from registers: the bits of products of matrices, whatever the registers hold."""
+"""Products of registers in compiled code: the bits of other engines, whatever the registers hold."""
 
 import warnings
 
 import numpy as np
 import pytest
 
-from wmma_emu.arithmetic import ENGINES, compiled_code
+from wmma_emu.arithmetic import ENGINES
 from wmma_emu.errors import FragmentMismatchError, UnverifiedModelWarning
 from wmma_emu.instructions import INSTRUCTIONS, arch_of
 from wmma_emu.warp import bound_instruction
-from wmma_emu.warp.register_products import multiply_registers
 
-pytest.importorskip("numba")
+pytest.importorskip("llvmlite")
 
 
 def _bound(name, arch):
@@ -29,7 +28,7 @@ def _distinct():
             if row.family not in ("mma.sync", "wmma.mma") or arch not in row.archs or row.modifiers:
                 continue
             ins = _bound(name, arch)
-            if ins.model.arithmetic == "aligned_sum" and ENGINES["numba"].has(ins.product) and row.products == 1:
+            if ins.model.arithmetic == "aligned_sum" and ENGINES["native"].has(ins.product) and row.products == 1:
                 key = (len(ins.product.steps[0]), row.a, row.b, row.d, row.c, row.family == "wmma.mma", row.b_layout)
                 found.setdefault(key, (name, arch))
     return list(found.values())
@@ -55,7 +54,7 @@ def test_operands_with_fewer_axes_of_warps_broadcast(axes):
     rng = np.random.default_rng(5)
     a, b, c = (_registers(ins, x, warps, rng, False) for x, warps in zip("abc", axes, strict=True))
     expected = ins.execute(a, b, c, engine="numpy")
-    assert np.array_equal(ins.execute(a, b, c, engine="numba"), expected)
+    assert np.array_equal(ins.execute(a, b, c, engine="native"), expected)
 
 
 @pytest.mark.thorough
@@ -66,11 +65,7 @@ def test_they_are_the_products_of_matrices(name, arch, special):
     ins = _bound(name, arch)
     rng = np.random.default_rng(11)
     a, b, c = (_registers(ins, x, (3, 23), rng, special) for x in "abc")
-    layouts = tuple(getattr(ins, x).layout for x in "abcd")
-    d = multiply_registers(ins.product, layouts, a, b, c)
-    assert d is not None
-    assert np.array_equal(d, ins.execute(a, b, c, engine="numpy"))
-    assert np.array_equal(ins.execute(a, b, c, engine="numba"), d)
+    assert np.array_equal(ins.execute(a, b, c, engine="native"), ins.execute(a, b, c, engine="numpy"))
 
 
 def test_the_axes_of_warps_broadcast():
@@ -79,18 +74,18 @@ def test_the_axes_of_warps_broadcast():
     a = _registers(ins, "a", (9, 1), rng, False)
     b = _registers(ins, "b", (1, 4), rng, False)
     c = np.zeros((4, 1, 1, 32), np.uint32)
-    d = ins.execute(a, b, c, engine="numba")
+    d = ins.execute(a, b, c, engine="native")
     assert d.shape == (4, 9, 4, 32)
     assert np.array_equal(d, ins.execute(a, b, c, engine="numpy"))
     with pytest.raises(FragmentMismatchError, match="do not broadcast"):
-        ins.execute(a, b[:, :, :3], np.zeros((4, 1, 2, 32), np.uint32), engine="numba")
+        ins.execute(a, b[:, :, :3], np.zeros((4, 1, 2, 32), np.uint32), engine="native")
 
 
 def test_registers_are_not_written():
     ins = _bound("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", "sm_90")
     a, b, c = (_registers(ins, x, (8,), np.random.default_rng(13), False) for x in "abc")
     before = c.copy()
-    ins.execute(a, b, c, engine="numba")
+    ins.execute(a, b, c, engine="native")
     assert np.array_equal(c, before)
 
 
@@ -104,47 +99,23 @@ def test_registers_are_not_written():
         ("mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e3m2.e2m1.f32", "sm_120"),  # elements among padding
     ],
 )
-def test_what_needs_matrices_gets_them(name, arch):
+def test_other_layouts_and_integers_have_the_bits_of_numpy(name, arch):
     ins = _bound(name, arch)
     a, b, c = (_registers(ins, x, (16,), np.random.default_rng(14), False) for x in "abc")
-    layouts = tuple(getattr(ins, x).layout for x in "abcd")
-    assert multiply_registers(ins.product, layouts, a, b, c) is None
-    assert np.array_equal(ins.execute(a, b, c, engine="numba"), ins.execute(a, b, c, engine="numpy"))
+    assert np.array_equal(ins.execute(a, b, c, engine="native"), ins.execute(a, b, c, engine="numpy"))
 
 
 @pytest.mark.parametrize("name", ["m16n8k16.f32.f16.f16.f32", "m16n8k16.f16.f16.f16.f16", "m16n8k8.f32.tf32.tf32.f32"])
 @pytest.mark.parametrize("warps", [(), (1,), (2, 1), (7,)])
-def test_one_warp_is_multiplied_from_its_registers(name, warps):
+def test_one_warp_has_one_result(name, warps):
     ins = _bound(f"mma.sync.aligned.{name.replace('.', '.row.col.', 1)}", "sm_80")
     a, b, c = (_registers(ins, x, warps, np.random.default_rng(15), False) for x in "abc")
-    layouts = tuple(getattr(ins, x).layout for x in "abcd")
-    d = multiply_registers(ins.product, layouts, a, b, c)
-    assert d is not None and d.shape == (ins.d.num_registers, *warps, 32)
+    d = ins.execute(a, b, c, engine="native")
+    assert d.shape == (ins.d.num_registers, *warps, 32)
     assert np.array_equal(d, ins.execute(a, b, c, engine="numpy"))
 
 
 def test_no_warp_has_no_products():
     ins = _bound("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", "sm_90")
     a, b, c = (np.zeros((getattr(ins, x).num_registers, 0, 32), np.uint32) for x in "abc")
-    assert ins.execute(a, b, c, engine="numba").shape == (4, 0, 32)
-
-
-@pytest.mark.parametrize("warps", [(), (4,), (33,)])
-def test_auto_takes_registers_once_numpy_has_spent_enough_and_nothing_else_is_compiled(warps, monkeypatch):
-    ins = _bound("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", "sm_80")
-    a, b, c = (_registers(ins, x, warps, np.random.default_rng(16), False) for x in "abc")
-    d = ins.execute(a, b, c, engine="numpy")
-    for name in ("_kept", "_ready", "_seconds"):
-        known = getattr(compiled_code, name).copy()
-        known.clear()
-        monkeypatch.setattr(compiled_code, name, known)
-    engine = ENGINES["numba"].load()
-    multiply = engine.multiply_registers
-    monkeypatch.setattr(engine, "is_kept", lambda *_: False)
-    monkeypatch.setattr(engine, "multiply_block", lambda *_: pytest.fail("matrices were put together for numba"))
-    taken = []
-    monkeypatch.setattr(engine, "multiply_registers", lambda *given: taken.append(1) or multiply(*given))
-    for spent in (0.0, 1.9, 0.2):
-        compiled_code.note_seconds(ins.product, spent)
-        assert np.array_equal(ins.execute(a, b, c), d)
-    assert taken == [1] and compiled_code.is_ready(compiled_code.function_of(ins.product, True))
+    assert ins.execute(a, b, c, engine="native").shape == (4, 0, 32)

@@ -23,6 +23,7 @@ def main(argv: list[str] | None = None) -> int:
     making = actions.add_parser("build", help="compile the kernels, and write the bundle")
     making.add_argument("bundle", type=Path)
     making.add_argument("--disassembler", default="nvdisasm", help="the path of nvdisasm (default: %(default)s)")
+    making.add_argument("--part", action="append", default=[], help="a part; all by default")
     comparing = actions.add_parser("compare", help="count in the emulator, and compare")
     comparing.add_argument("measured", type=Path, help="the folder that measure.py wrote")
     comparing.add_argument("--part", action="append", default=[], help="a part; all by default")
@@ -30,7 +31,7 @@ def main(argv: list[str] | None = None) -> int:
     comparing.add_argument("--vectors", type=Path, help="write the measured patterns to this .npz file")
     given = parser.parse_args(argv)
     if given.action == "build":
-        return build(given.bundle, given.disassembler)
+        return build(given.bundle, given.disassembler, given.part)
     return compare(given.measured, given.part, given.page, given.vectors)
 
 

@@ -26,8 +26,8 @@ _MACHINE = {
 """The machine instruction of each access."""
 
 
-def build(folder: Path, disassembler: str) -> int:
-    """Write a bundle, and print what differs between the PTX and the machine code."""
+def build(folder: Path, disassembler: str, parts: list[str]) -> int:
+    """Write a bundle of some parts, or of all, and print what differs between the PTX and the machine code."""
     if folder.exists():
         shutil.rmtree(folder)
     folder.mkdir(parents=True)
@@ -36,6 +36,8 @@ def build(folder: Path, disassembler: str) -> int:
     data, places, launches = bytearray(), dict[bytes, int](), []
     modules = dict[str, str]()
     for launch in all_launches():
+        if parts and launch.part not in parts:
+            continue
         if launch.module not in modules:
             modules[launch.module] = text_of(launch.module)
             _assemble(modules[launch.module], folder / f"{launch.module}.cubin")

@@ -26,7 +26,9 @@ PARTS = {
     "global_atomics": "`atom.global`, `red.global`", "copies": "`cp.async.ca`, `cp.async.cg`",
     "filled_copies": "`cp.async` that fills zeros", "local": "`ld.local`, `st.local`", "branches": "loops that diverge",
     "ladder": "transpositions, and the ladder of matrix products", "examples": "the kernels of `examples/ptx/`",
+    "products": "`wgmma`", "bulk_copies": "`cp.async.bulk`, `cp.reduce.async.bulk`",
     "others": "kernels of SGEMM_CUDA and llm.c",
+    "public": "kernels of cuda-samples, LeetCUDA, How_to_optimize_in_GPU and NVIDIA_SGEMM_PRACTICE",
 }  # fmt: skip
 """The parts of the launches, and their descriptions."""
 
@@ -45,10 +47,25 @@ not 0 in either, {equal} are equal.
 """
 
 _REST = """
+## Which chips the rules were measured on
+
+Every rule was measured on sm_90, and is applied to all chips; a profile for another chip has a line about it. For no
+other chip was a counter compared. On these, only the machine code of atomic operations on shared memory was read: ptxas
+13.0 makes the same loops for sm_75, sm_80, sm_89, sm_100 and sm_120 as for sm_90, and `ATOMS.POPC.INC` for none below
+sm_80.
+
+| rule | measured on | applied to |
+|---|---|---|
+| wavefronts and conflicts of `ld.shared`, `st.shared`, `ldmatrix`, `stmatrix` | sm_90 | all chips |
+| sectors of global memory; requests and sectors of local memory | sm_90 | all chips |
+| atomic operations on global memory; on shared memory, with their loops | sm_90 | all chips |
+| `cp.async.ca` and `cp.async.cg`, with and without filled zeros | sm_90 | sm_80 and later |
+| operands of `wgmma` in shared memory; bytes of bulk copies | sm_90 | sm_90 (bulk copies: and later) |
+| branches, and threads that diverge | sm_90 | all chips |
+
 ## What differs
 
-The reasons were inferred from the counters, and from the numbers of accesses in the PTX and in the machine code. Copies
-that fill zeros were not measured one by one.
+The reasons were inferred from the counters, and from the numbers of accesses in the PTX and in the machine code.
 
 | launches | counters | launches that differ | why |
 |---|---|---|---|

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from examples.ptx.cases import CASES
 from examples.ptx.texts import compiled
 from tools.cuda_driver import find_nvcc, three
-from tools.profile_kernels import branches, patterns
+from tools.profile_kernels import branches, hopper_patterns, patterns
+from tools.profile_kernels.public_code import sources
 from tools.profile_kernels.third_party import module_of, third_party
 
 ROOT = Path(__file__).parents[2]
@@ -45,6 +46,7 @@ def all_launches() -> Iterator[Launched]:
     """Yield every launch, part by part."""
     yield from _patterns()
     yield from _branches()
+    yield from _hopper()
     yield from _examples()
     yield from _transpositions()
     yield from _ladder()
@@ -57,12 +59,30 @@ def text_of(module: str) -> str:
         return patterns.source()
     if module == "branches":
         return branches.source()
+    if module == "hopper_patterns":
+        return hopper_patterns.source()
     if module.startswith("other_"):
-        text = module_of(CHECKOUTS, module.removeprefix("other_")).text
-        return re.sub(r"^\.version .*$", ".version 9.0", text, count=1, flags=re.MULTILINE)  # for an older ptxas
+        name = module.removeprefix("other_")
+        text = re.sub(r"^\.version .*$", ".version 9.0", module_of(CHECKOUTS, name).text, count=1, flags=re.MULTILINE)
+        return _only(text, {kernel for found, kernel, *_ in third_party(CHECKOUTS) if found == name})
     if module.startswith("example_"):
         return compiled(module.removeprefix("example_"))
     return _of_cuda(ROOT / "examples" / "profiling" / f"{module}.cu")
+
+
+def _only(text: str, kernels: set[str]) -> str:
+    """Leave out the other kernels of a module: files with many instances of a template assemble slowly."""
+    kept: list[str] = []
+    depth, skips = 0, False
+    for line in text.split("\n"):
+        found = re.match(r"(?:\.\w+ )*\.entry (\w+)", line)
+        skips = found[1] not in kernels if found else skips
+        depth += line.count("{") - line.count("}")
+        if not skips:
+            kept.append(line)
+        if not depth and "}" in line:
+            skips = False
+    return "\n".join(kept)
 
 
 @cache
@@ -78,7 +98,7 @@ def _part(form: str) -> str:
     space, *rest = form.split("_")
     if space == "local":
         return "local"
-    if "none" in rest or "half" in rest:
+    if {"none", "half", "never", "all"} & set(rest):
         return "filled_copies"
     if space in ("shared", "global"):
         return f"{space}_{_PART_OF[rest[0]]}"
@@ -99,6 +119,12 @@ def _branches() -> Iterator[Launched]:
     for kernel, name, counts in branches.cases():
         out = np.zeros(len(counts), np.uint32)
         yield Launched(f"{kernel}: {name}", "branches", "branches", kernel, (1,), (len(counts),), 0, (counts, out))
+
+
+def _hopper() -> Iterator[Launched]:
+    for name, (_, threads) in hopper_patterns.kernels().items():
+        part = "products" if name.startswith("wgmma") else "bulk_copies"
+        yield Launched(name, part, "hopper_patterns", name, (1,), (threads,), 0, (np.zeros(4096, np.uint32),))
 
 
 def _examples() -> Iterator[Launched]:
@@ -143,7 +169,8 @@ def _ladder() -> Iterator[Launched]:
 def _others() -> Iterator[Launched]:
     for module, kernel, grid, block, shared, arguments in third_party(CHECKOUTS):
         name = module_of(CHECKOUTS, module)[kernel].called
-        yield Launched(f"{module} {name}", "others", f"other_{module}", kernel, grid, block, shared, arguments)
+        part = "public" if any(x.module == module for x in sources()) else "others"
+        yield Launched(f"{module} {name}", part, f"other_{module}", kernel, grid, block, shared, arguments)
 
 
 def sizes_of(launch: Launched) -> tuple[tuple[int, ...], tuple[int, ...]]:

@@ -64,6 +64,21 @@ def _sum(counter: str, *which: _Of) -> Callable[[KernelProfile], int]:
     return lambda profile: sum(getattr(x, counter) for x in profile.instructions if any(y(x) for y in which))
 
 
+def _apart(counter: str, *which: _Of) -> Callable[[KernelProfile], int | None]:
+    """Return the sum of a counter; None where loads and atomic operations in loops have one counter."""
+    return lambda profile: None if _has_loops(profile) else _sum(counter, *which)(profile)
+
+
+def _together(counter: str) -> Callable[[KernelProfile], int | None]:
+    """Return the sum of a counter of loads and atomic operations; None without such loops."""
+    return lambda profile: _sum(counter, _loads, _ATOMICS)(profile) if _has_loops(profile) else None
+
+
+def _has_loops(profile: KernelProfile) -> bool:
+    """Return whether ptxas makes loops of some atomic operations on shared memory."""
+    return any(_ATOMICS(x) and x.shared_requests > x.executions for x in profile.instructions)
+
+
 def _loaded_sectors(profile: KernelProfile) -> int | None:
     """Return the sectors of loads; None with copies past the L1 cache, which the metric counts in another way."""
     if any(x.opcode.startswith("cp.async.cg") and x.executions for x in profile.instructions):
@@ -107,22 +122,24 @@ def _of_shared() -> list[Metric]:
     wavefronts, conflicts, requests = "shared_wavefronts", "bank_conflicts", "shared_requests"
     found = [
         Metric((_WAVEFRONTS.format(op),), _sum(wavefronts, which))
-        for op, which in (
-            ("ld", _loads), ("st", _stores), ("atom", _ATOMICS), ("ldsm", _ldmatrix), ("stsm", _STMATRIX),
-            ("ldgsts", _COPIES),
-        )
-    ]  # fmt: skip
+        for op, which in (("st", _stores), ("ldsm", _ldmatrix), ("stsm", _STMATRIX), ("ldgsts", _COPIES))
+    ]
     found += [
         Metric((_CONFLICTS_OF.format(op),), _sum(conflicts, which))
         for op, which in (("ldsm", _ldmatrix), ("stsm", _STMATRIX), ("ldgsts", _COPIES))
     ]
+    for name, counter, more in (
+        (_WAVEFRONTS, wavefronts, ()), (_CONFLICTS, conflicts, (_ldmatrix,)),
+        (_EXECUTED.format("shared_{}"), requests, ()),
+    ):  # fmt: skip
+        load, atomic = name.format("ld"), name.format("atom")
+        found += [
+            Metric((load,), _apart(counter, _loads, *more)), Metric((atomic,), _apart(counter, _ATOMICS)),
+            Metric((load, atomic), _together(counter)),
+        ]  # fmt: skip
     found += [
-        Metric((_CONFLICTS.format("ld"),), _sum(conflicts, _loads, _ldmatrix)),
         Metric((_CONFLICTS.format("st"),), _sum(conflicts, _stores, _STMATRIX)),
-        Metric((_CONFLICTS.format("atom"),), _sum(conflicts, _ATOMICS)),
-        Metric((_EXECUTED.format("shared_ld"),), _sum(requests, _loads)),
         Metric((_EXECUTED.format("shared_st"),), _sum(requests, _stores)),
-        Metric((_EXECUTED.format("shared_atom"),), _sum(requests, _ATOMICS)),
     ]
     return found
 
@@ -137,7 +154,24 @@ def _of_execution() -> list[Metric]:
     ]
 
 
-METRICS = [*_of_global(), *_of_shared(), *_of_execution()]
+def _of_bulk() -> list[Metric]:
+    """Return the metrics of wgmma and of bulk copies; others use what they count too."""
+    products, copies = ("products",), ("bulk_copies",)
+    gmma, moved = _is("wgmma"), "l1tex__m_{}_bytes_{}"
+    return [
+        Metric(("sm__sass_inst_executed_op_shared_gmma",), _sum("shared_requests", gmma), products),
+        Metric(("sm__sass_data_bytes_mem_shared_op_gmma",), _sum("shared_bytes", gmma), products),
+        Metric((_WAVEFRONTS.format("gmma"),), _sum("shared_wavefronts", gmma), products),
+        Metric((_CONFLICTS.format("gmma"),), _sum("bank_conflicts", gmma), products),
+        Metric(("sm__sass_inst_executed_op_tma",), _sum("bulk_copies", _COPIES), copies),
+        Metric(
+            (moved.format("xbar2l1tex_read", "mem_global_op_tma_ld"), moved.format("l1tex2xbar_write", "pipe_tma")),
+            _sum("bulk_bytes", _COPIES), copies,
+        ),
+    ]  # fmt: skip
+
+
+METRICS = [*_of_global(), *_of_shared(), *_of_execution(), *_of_bulk()]
 """The compared metrics."""
 
 OTHERS = (

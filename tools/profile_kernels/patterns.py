@@ -22,7 +22,7 @@ _HEAD = """// SPDX-License-Identifier: MIT
 _KERNEL = """
 .visible .entry {name}(.param .u64 offsets, .param .u64 memory, .param .u64 out)
 {{
-  .reg .pred %p; .reg .b16 %h<3>; .reg .b32 %r<20>; .reg .b64 %d<12>; .reg .f32 %f<3>;
+  .reg .pred %p; .reg .b16 %h<3>; .reg .b32 %r<20>; .reg .b64 %d<12>; .reg .f32 %f<3>; .reg .f64 %e<2>;
   .shared .align 128 .b8 s[{shared}];{local}
   mov.u32 %r0, %tid.x;
   ld.param.u64 %d0, [offsets];
@@ -40,6 +40,7 @@ _KERNEL = """
   add.u64 %d2, %d2, %d5;
   mov.b32 %r3, %r0; mov.b32 %r4, %r0; mov.b32 %r5, %r0; mov.b32 %r6, %r0;
   mov.b64 %d6, %d4; mov.b64 %d7, %d4; cvt.u16.u32 %h1, %r0; mov.b32 %f1, 0f3F800000;
+  cvt.rn.f64.u32 %e1, %r0;
   {access}
   {result}
   ret;
@@ -56,6 +57,13 @@ _LOADED = {
 """The registers of each type, and the store that uses them."""
 
 _BYTES = {"b8": 1, "b16": 2, "b32": 4, "b64": 8, "v2.b32": 8, "v4.b32": 16, "v2.b64": 16}
+
+
+_READING = {
+    "none": "and.b32 %r8, %r0, 0;", "half": "and.b32 %r8, %r0, 1;", "never": "shr.u32 %r8, %r0, 5;",
+    "all": "shr.u32 %r8, %r0, 5; xor.b32 %r8, %r8, 1;",
+}  # fmt: skip
+"""Whether a lane's copy reads, or fills with zeros: 1 or 0 in %r8. ptxas does not know "never" and "all"."""
 
 
 class Form(NamedTuple):
@@ -119,12 +127,16 @@ def forms() -> list[Form]:
         of = f"mov.u32 %r7, s; mad.lo.u32 %r2, %r0, {size}, %r7; mov.u64 %d8, %d2;"
         for direction, before in (("to", to), ("from", of)):
             found.append(_form(f"copy_{direction}_{kind}_{size}", f"{before}\n  {copy}", size, "LDGSTS"))
-            for name, taken in (("none", "and.b32 %r8, %r0, 0;"), ("half", "and.b32 %r8, %r0, 1;")):
+            for name, taken in _READING.items():
                 given = f"{taken} mul.lo.u32 %r8, %r8, {size};"
                 filled = copy.replace(f", {size};", f", {size}, %r8;")
                 found.append(
                     _form(f"copy_{name}_{direction}_{kind}_{size}", f"{before} {given}\n  {filled}", size, "LDGSTS")
                 )
+    for kind, value, size in (("add.f64", "%e1", 8), ("min.u64", "%d6", 8), ("add.noftz.f16x2", "%r3", 4),
+                              ("add.noftz.f16", "%h1", 2)):  # fmt: skip
+        name = f"shared_red_{kind.replace('.noftz', '').replace('.', '_')}"
+        found.append(_form(name, f"@%p red.shared.{kind} [%r2], {value};", size, "ATOMS"))
     found.append(_form("shared_red_inc", "@%p red.shared.add.u32 [%r2], 1;", 4, "ATOMS"))
     for kind in ("b8", "b32", "b64", "v4.b32"):
         registers, result = _LOADED[kind]
@@ -153,8 +165,9 @@ def patterns(form: Form) -> Iterator[tuple[str, NDArray[np.uint32]]]:
     size = form.size
     is_matrix = "matrix" in form.name
     is_atomic = "_atom_" in form.name or "_red_" in form.name
-    is_filled = form.name.startswith(("local_", "copy_none_", "copy_half_"))
-    for name, lanes in _patterns(form.name, size):
+    is_copy = form.name.startswith(tuple(f"copy_{x}_" for x in _READING))
+    is_filled = is_copy or form.name.startswith("local_")
+    for name, lanes in (*_patterns(form.name, size), *(_rows_of_a_tile(size) if is_copy else ())):
         if is_matrix and (lanes < 0).any():
             continue
         if is_atomic and not name.startswith(_OF_ATOMICS):
@@ -169,6 +182,7 @@ _LESSER = ("_b8", "_b16", "v2_b32", "v2_b64", "_trans", "copy_to_ca_4", "copy_fr
 
 _OF_LESSER = (
     "stride 0", "stride 1", "stride 2", "stride 33", "shared by 2", "repeated after 4", "pitch 144", "rows of 8",
+    *(f"tile with rows of {x}" for x in (32, 64, 128, 256)), *(f"swizzled rows of {x}" for x in (32, 64, 128)),
     "even lanes, stride 1", "the middle, stride 8", "drawn some 0", "drawn any 0",
 )  # fmt: skip
 
@@ -217,6 +231,16 @@ def _patterns(form: str, size: int) -> Iterator[tuple[str, NDArray[np.int64]]]:
     for name, most in (("few", 8), ("some", 64), ("any", SHARED_BYTES // size)):
         for i in range(4):
             yield f"drawn {name} {i}", _drawn(rng, most) * size
+
+
+def _rows_of_a_tile(size: int) -> Iterator[tuple[str, NDArray[np.int64]]]:
+    """Yield rows of some bytes that are 512 bytes apart; and rows one after another, swizzled."""
+    byte = np.arange(32, dtype=np.int64) * size
+    for row_bytes in (32, 64, 128, 256):
+        row, at = byte // row_bytes, byte % row_bytes
+        yield f"tile with rows of {row_bytes}", row * 512 + at
+        if row_bytes < 256:
+            yield f"swizzled rows of {row_bytes}", byte ^ byte // 128 % (row_bytes // 16) * 16
 
 
 def _drawn(rng: np.random.Generator, most: int) -> NDArray[Any]:

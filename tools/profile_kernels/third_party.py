@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Launches of kernels of other projects, from checkouts: SGEMM_CUDA and llm.c.
+"""Launches of kernels of other projects, from checkouts: SGEMM_CUDA and llm.c, and those of `public_code`.
 
 The checkouts are folders named as on GitHub, ``siboehm/SGEMM_CUDA`` with a plus instead of the slash; the sources are
 compiled unedited. Without checkouts there are no such launches.
@@ -14,6 +14,7 @@ import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
 
+from tools.profile_kernels.public_code import sources
 from wmma_emu.ptx import Module
 
 _SGEMM = "siboehm+SGEMM_CUDA"
@@ -50,7 +51,12 @@ _OF_SGEMM = {
 
 @cache
 def module_of(checkouts: Path, name: str) -> Module:
-    """Compile a module: "sgemm", or a file of llm.c."""
+    """Compile a module: "sgemm", a file of llm.c, or one of `public_code`."""
+    found = next((x for x in sources() if x.module == name), None)
+    if found is not None:
+        folders = (checkouts / found.path).parent, checkouts / "NVIDIA+cuda-samples" / "Common"
+        options = tuple(f"-I{x}" for x in folders)
+        return Module.from_cuda(found.text(checkouts), arch="h200", name=f"{name}.cu", options=options)
     if name == "sgemm":
         folder = checkouts / _SGEMM / "src"
         return Module.from_cuda(_INCLUDES + _INSTANCES, arch="h200", name="sgemm.cu", options=(f"-I{folder}",))
@@ -68,6 +74,11 @@ def third_party(checkouts: Path) -> Iterator[tuple[str, str, tuple[int, ...], tu
         for file in _FILES:
             for kernel, grid, block, shared, arguments in _of_llm(file):
                 yield file, module_of(checkouts, file)[kernel].name, grid, block, shared, arguments
+    for source in sources():
+        if (checkouts / source.path).exists():
+            for x in source.launches:
+                name = module_of(checkouts, source.module)[x.kernel].name
+                yield source.module, name, x.grid, x.block, x.shared, x.arguments
 
 
 _Launch = tuple[str, tuple[int, ...], tuple[int, ...], int, tuple[Any, ...]]

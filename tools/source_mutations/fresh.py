@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """A mutation written into a copy of the repository, and separate processes that run its tests.
 
-For code that runs at import, for functions that numba compiles, and for mutants that survived as copies of a process.
+For code that runs at import, and for mutants that survived as copies of a process.
 """
 
 import json
@@ -16,7 +16,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tools.source_mutations.mutant import is_compiled_by_numba
 from tools.source_mutations.points import Mutation
 
 BATCHES = (4.0, 20.0, 80.0, 320.0)
@@ -74,22 +73,21 @@ def batches(tests: list[tuple[str, float]]) -> Iterator[list[tuple[str, float]]]
 def judge(root: Path, mutation: Mutation, tests: list[tuple[str, float]], budget: float) -> dict[str, Any]:
     """Run the tests until one fails that passes without the mutation, up to a budget of recorded seconds."""
     names, start = {name for name, _ in tests}, time.perf_counter()
-    numba = is_compiled_by_numba((root / mutation.file).read_text(encoding="utf-8"))
     while True:
         with Mutated(root, mutation):
-            row = _until_one_fails(root, [pair for pair in tests if pair[0] in names], budget, numba)
+            row = _until_one_fails(root, [pair for pair in tests if pair[0] in names], budget)
         row["wall"] = round(time.perf_counter() - start, 1)
         if row["outcome"] == "survived" or row["test"] not in names:  # the other: a file that cannot be collected
             return row
-        if not run(root, [row["test"]], numba):
+        if not run(root, [row["test"]]):
             return row | {"without": "survived"}
         names.remove(row["test"])
 
 
-def _until_one_fails(root: Path, tests: list[tuple[str, float]], budget: float, numba: bool) -> dict[str, Any]:
+def _until_one_fails(root: Path, tests: list[tuple[str, float]], budget: float) -> dict[str, Any]:
     planned, ran = 0.0, 0
     for batch in batches(tests):
-        found = run(root, [name for name, _ in batch], numba)
+        found = run(root, [name for name, _ in batch])
         if found:
             return found | {"outcome": "caught"}
         planned += sum(cost for _, cost in batch)
@@ -99,13 +97,13 @@ def _until_one_fails(root: Path, tests: list[tuple[str, float]], budget: float, 
     return {"outcome": "survived", "ran": ran, "of": len(tests)}
 
 
-def run(root: Path, tests: list[str], numba: bool = False, paths: tuple[str, ...] = ()) -> dict[str, Any]:
+def run(root: Path, tests: list[str], paths: tuple[str, ...] = ()) -> dict[str, Any]:
     """Run tests, or whole paths, in a separate process; return the first failure and its message, or nothing."""
-    return next(iter(failures(root, tests, numba, paths, ("-x",))), {})
+    return next(iter(failures(root, tests, paths, ("-x",))), {})
 
 
 def failures(
-    root: Path, tests: list[str], numba: bool = False, paths: tuple[str, ...] = (), options: tuple[str, ...] = ()
+    root: Path, tests: list[str], paths: tuple[str, ...] = (), options: tuple[str, ...] = ()
 ) -> list[dict[str, Any]]:
     """Run tests, or whole paths, in a separate process; return those that fail."""
     with tempfile.TemporaryDirectory(prefix="mutant-") as scratch:
@@ -114,8 +112,6 @@ def failures(
         environment = os.environ | {
             "PYTHONPATH": ".", "TMPDIR": scratch, "SOURCE_MUTATIONS_CHOSEN": scratch, "PYTHONDONTWRITEBYTECODE": "1",
         }  # fmt: skip
-        if numba:
-            environment["NUMBA_CACHE_DIR"] = scratch
         files = sorted({name.partition("::")[0] for name in tests})
         plugins = ["-p", "no:cacheprovider", "-p", "tools.source_mutations.chosen"]
         process = subprocess.Popen(

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: MIT
 """A mutation put into existing functions, in a process that has imported the package.
 
-Code that runs at import (tables, constants, classes, values that arguments have unless given) cannot be exchanged so,
-nor can what numba compiles.
+Code that runs at import (tables, constants, classes, values that arguments have unless given) cannot be exchanged so.
 """
 
 import functools
@@ -41,15 +40,11 @@ def _own(code: CodeType) -> tuple[object, ...]:
     return code.co_code, constants, code.co_names
 
 
-def is_compiled_by_numba(text: str) -> bool:
-    return "import njit" in text or "numba.extending" in text
-
-
 def can_be_exchanged(root: Path, mutation: Mutation) -> bool:
     """Return whether a mutation can be put into a process that runs."""
     text = (root / mutation.file).read_text(encoding="utf-8")
     changed = changed_functions(text, mutation.mutate(text), mutation.file)
-    return bool(changed) and not is_compiled_by_numba(text)
+    return bool(changed)
 
 
 def live_functions(package: str) -> Functions:

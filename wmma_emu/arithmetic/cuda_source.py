@@ -62,7 +62,7 @@ def kernel_source(product: DotProduct) -> str:
     ['constexpr int TERMS = 8;', 'constexpr int FRACTION_BITS = 24;']
     """
     if product.scale is not None:
-        raise UnsupportedInstructionError("engine='cupy' does not support block scales; use engine='numba' or 'numpy'")
+        raise UnsupportedInstructionError("engine='cupy' does not support block scales; use engine='native' or 'numpy'")
     arithmetic = product.model.arithmetic
     constants = {
         "aligned_sum": _aligned_sum,

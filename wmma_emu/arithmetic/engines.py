@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 
 from wmma_emu.arithmetic.blocks import Progress, multiply_blocks, thread_count
-from wmma_emu.arithmetic.compiled_code import Stopwatch, is_side_by_side, note_seconds, pays
+from wmma_emu.arithmetic.compiled_code import Stopwatch, note_seconds, pays
 from wmma_emu.arithmetic.model import DotProduct
 from wmma_emu.arithmetic.scaled_codes import with_scales
 from wmma_emu.display import note_once
 from wmma_emu.documentation import how_to_install
 from wmma_emu.errors import BackendUnavailableError, OptionError, ShapeError, UnsupportedInstructionError, shorten
 from wmma_emu.formats.codec import Bits
+from wmma_emu.renamed import warn_renamed
 from wmma_emu.suggestions import nearest, question
 
 
@@ -64,15 +65,18 @@ ENGINES: dict[str, Engine] = {
     for engine in (
         Engine("reference", "", "", "reference_engine", few_threads=1),
         Engine("numpy", "", "", "numpy_engine", few_threads=4),
-        Engine("numba", "numba", "fast", "numba_engine"),
+        Engine("native", "llvmlite", "fast", "native_engine"),
         Engine("cupy", "cupy", "gpu", "cupy_engine", whole=True),
     )
 }
 """All engines, which return the same bits."""
 
+_SMALL = 1 << 12
+"""The elements of D of a small matrix."""
+
 
 def check_engine(engine: str) -> str:
-    """Check that an engine exists, and that its library is installed; ``"auto"`` needs none.
+    """Check that an engine exists, and that its library is installed; ``"auto"`` needs none. Return its present name.
 
     Raises
     ------
@@ -81,6 +85,9 @@ def check_engine(engine: str) -> str:
     BackendUnavailableError
         If its library cannot be imported.
     """
+    if isinstance(engine, str) and engine == "numba":
+        warn_renamed("engine='numba'", "engine='native'", 3)
+        engine = "native"
     if isinstance(engine, str) and engine == "auto":
         return engine
     if not isinstance(engine, str) or engine not in ENGINES:
@@ -119,29 +126,26 @@ def _problem(engine: str) -> str:
     return ""
 
 
-def fastest(product: DotProduct, batch: int, m: int, n: int, k: int, *, side_by_side: bool = False) -> str:
-    """Choose the engine for ``"auto"``, by the shape, the time NumPy has spent so far, and the compiled code available.
-
-    ``side_by_side`` makes compiled code process the matrices side by side, however few they are.
-    """
+def fastest(product: DotProduct, batch: int, m: int, n: int, k: int) -> str:
+    """Choose the engine for ``"auto"``, by the shape, the time that NumPy has spent, and the compiled code."""
     if not ENGINES["numpy"].has(product):
         return "reference"  # the model is not in the table
     if product.model.arithmetic in ("integer", "popcount"):
         return "numpy"  # both engines use BLAS
-    side_by_side = side_by_side or is_side_by_side(batch, m * n, k)
-    instructions = k // product.k * (1 if side_by_side else batch)
 
     def is_kept() -> bool | None:
-        if problem := _problem("numba"):
+        if problem := _problem("native"):
             how = f"; {how_to_install('fast')}" if problem == _MISSING else ""
-            note_once(f"engine='auto' uses numpy instead of numba, the faster engine, {problem}{how}")
+            note_once(f"engine='auto' uses numpy instead of native, the faster engine, {problem}{how}")
             return None
-        found: bool = ENGINES["numba"].load().is_kept(product, side_by_side)
+        found: bool = ENGINES["native"].load().is_kept(product)
         return found
 
-    if not pays(product, side_by_side, batch * m * n * k, instructions, is_kept):
+    # NumPy multiplies small matrices side by side.
+    instructions = k // product.k * (batch if m * n > _SMALL else 1)
+    if not pays(product, batch * m * n * k, instructions, is_kept):
         return "numpy"
-    return "numba" if ENGINES["numba"].has(product) else "numpy"
+    return "native" if ENGINES["native"].has(product) else "numpy"
 
 
 def matmul(
@@ -167,10 +171,10 @@ def matmul(
         Patterns of the product's formats. Leading axes broadcast as in `numpy.matmul`. K is the instruction's k
         or, if D can be the next instruction's C, a multiple of it: instructions then run one after another over
         ascending k.
-    engine : {"auto", "reference", "numpy", "numba", "cupy"}
-        By default the best one: numba if its code is already compiled. Otherwise the time of NumPy, including its
-        past time on similar products in this process, decides: numba from a tenth of a second (half a second if numba
-        is not yet imported) if its code is cached on disk, or from two seconds if it is not; NumPy below that, and for
+    engine : {"auto", "reference", "numpy", "native", "cupy"}
+        By default the best one: native if its code is already loaded. Otherwise the time of NumPy, including its past
+        time on the same instruction in this process, decides: native from a fiftieth of a second (a fifth if llvmlite
+        is not yet imported) if its code is cached on disk, from half a second if it is not; NumPy below that, and for
         integers. The reference is used for models unlike those of chips.
     progress : callable, optional
         A function that is called with the completed share of the work.

@@ -6,7 +6,7 @@ float32 is exact for any order of addition in BLAS. Times the significands of bo
 truncated terms of a step are integers, whose sums are exact in float64, as are the powers of two between them.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
 
@@ -32,7 +32,7 @@ _EXACT_SUM = 53
 """The bits of a group's sum in float32, and of a step's sum of truncated terms in float64."""
 
 
-class GroupStep(NamedTuple):
+class _GroupStep(NamedTuple):
     """The groups of one step for the elements of a tile; NaN scales have a NaN significand.
 
     ``sums`` has the axes group, matrix, row, column; arrays of A lack the column axis, arrays of B the row axis.
@@ -43,10 +43,6 @@ class GroupStep(NamedTuple):
     b_significand: Float32s
     a_exponent: NDArray[np.int32]
     b_exponent: NDArray[np.int32]
-
-
-AddStep = Callable[[DotProduct, GroupStep, Float32s], None]
-"""A function that adds one step to the running sums of a tile in place, float32 values (matrix, row, column)."""
 
 
 def fits_groups(product: DotProduct) -> bool:
@@ -66,10 +62,8 @@ def fits_groups(product: DotProduct) -> bool:
     return usual and product.c.name == product.d.name == "f32" and term <= _EXACT and total <= _EXACT_SUM
 
 
-def multiply_groups(
-    add_step: AddStep, product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits, progress: Progress | None
-) -> None:
-    """Multiply tile by tile of D and step by step of K; ``add_step`` processes the sums of the groups."""
+def multiply_groups(product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits, progress: Progress | None) -> None:
+    """Multiply tile by tile of D and step by step of K."""
     d[...] = c
     sums = d.view(np.float32)
     tiles = list(_tiles(d.shape))
@@ -80,7 +74,7 @@ def multiply_groups(
             for start in range(0, a.shape[-1], product.k):
                 for step in product.steps:
                     here = slice(start + step[0], start + step[-1] + 1)
-                    add_step(product, _step(product, x[..., here], y[:, here]), running)
+                    _add_step(product, _step(product, x[..., here], y[:, here]), running)
         sums[matrices, rows] = running
         if progress is not None:
             progress((done + 1) / len(tiles))
@@ -97,7 +91,7 @@ def _tiles(shape: tuple[int, ...]) -> Iterator[tuple[slice, slice]]:
             yield slice(index, index + matrices), slice(row, row + rows)
 
 
-def _step(product: DotProduct, a: Bits, b: Bits) -> GroupStep:
+def _step(product: DotProduct, a: Bits, b: Bits) -> _GroupStep:
     """Return the sums of the groups of one step, and their scales."""
     size = product.model.group_terms
     batch, m, terms = a.shape
@@ -105,12 +99,12 @@ def _step(product: DotProduct, a: Bits, b: Bits) -> GroupStep:
     b = b.reshape(batch, terms // size, size, b.shape[-1]).transpose(1, 0, 2, 3)
     (x, x_scales), (y, y_scales) = split_codes(a), split_codes(b)
     sums = exact_matmul(np.take(values_of(product.a), x), np.take(values_of(product.b), y))
-    significands, exponents = _scale_tables(product.scale)
+    significands, exponents = scale_tables(product.scale)
     left, right = x_scales[..., :1], y_scales[..., :1, :]
-    return GroupStep(sums, significands[left], significands[right], exponents[left], exponents[right])
+    return _GroupStep(sums, significands[left], significands[right], exponents[left], exponents[right])
 
 
-def add_step(product: DotProduct, step: GroupStep, c: Float32s) -> None:
+def _add_step(product: DotProduct, step: _GroupStep, c: Float32s) -> None:
     """Align the groups and c, truncate, add, and round once."""
     model = product.model
     addend = c.astype(np.float64)
@@ -142,7 +136,7 @@ def _toward_zero(values: NDArray[np.float64]) -> Float32s:
 
 
 @cache
-def _scale_tables(fmt: Format | None) -> tuple[Float32s, NDArray[np.int32]]:
+def scale_tables(fmt: Format | None) -> tuple[Float32s, NDArray[np.int32]]:
     """Return the significand and exponent of every pattern of a scale, including patterns with ignored bits."""
     if fmt is None:
         raise TypeError("a product without block scales has no groups")

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from wmma_emu.arithmetic import aligned
 from wmma_emu.arithmetic.blocks import BlockEngine, Progress
 from wmma_emu.arithmetic.exact import multiply_or
-from wmma_emu.arithmetic.group_sums import add_step, fits_groups, multiply_groups
+from wmma_emu.arithmetic.group_sums import fits_groups, multiply_groups
 from wmma_emu.arithmetic.integers import integer_block, popcount_block
 from wmma_emu.arithmetic.model import DotProduct
 from wmma_emu.arithmetic.operands import Operand, prepare, step_order
@@ -104,7 +104,7 @@ def multiply_block(product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits, prog
 def _multiply(product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits, progress: Progress | None) -> None:
     """Multiply with BLAS if that is exact, otherwise in tiles."""
     if product.model.scaling == "groups":
-        multiply_groups(add_step, product, a, b, c, d, progress)
+        multiply_groups(product, a, b, c, d, progress)
         return
     if product.model.arithmetic in _WHOLE_BLOCKS:
         _WHOLE_BLOCKS[product.model.arithmetic](product, a, b, c, d, progress)

@@ -50,8 +50,8 @@ def add_format(parser: argparse.ArgumentParser, formats: tuple[str, ...], help: 
 
 def add_engine(parser: argparse.ArgumentParser) -> None:
     """Add --engine."""
-    option(parser, "--engine", completes=("auto", "numba", "numpy", "cupy", "reference"), metavar="E", default="auto",
-        help="auto (default), numba, numpy, cupy or reference; the bits are the same")  # fmt: skip
+    option(parser, "--engine", completes=("auto", "native", "numpy", "cupy", "reference"), metavar="E", default="auto",
+        help="auto (default), native, numpy, cupy or reference; the bits are the same")  # fmt: skip
 
 
 def add_output(parser: argparse.ArgumentParser) -> None:

@@ -94,7 +94,7 @@ def gemm(
         Round the result again, to nearest even, as an epilogue does: to a dtype of NumPy, ml_dtypes, torch or JAX, its
         name, or the name of a format, ``"bf16"``, ``"e4m3"``; ``"tf32"`` gives float32. Overflow gives infinity; NaN in
         e4m3, which has no infinity; the largest number in e3m2, e2m3, e2m1.
-    engine : {"auto", "reference", "numpy", "numba", "cupy"}
+    engine : {"auto", "reference", "numpy", "native", "cupy"}
         All give the same bits.
     threads : int, optional
         The largest number of threads, at most 256; by default every core, or as many as speed up the engine. For
@@ -226,7 +226,7 @@ def gemm(
     array([[36., 36.],
            [36., 36.]], dtype=float32)
     """
-    check_engine(engine)
+    engine = check_engine(engine)
     thread_count(threads)
     factors = unpack_quantised(Factors(A, B, scale_a, scale_b, a_format, b_format))
     options = ProductOptions(

@@ -31,7 +31,8 @@ class ScaleOrder(Sourced):
     Parameters
     ----------
     name : str
-        The library: ``scale_order=`` of `wmma_emu.gemm`.
+        The library: ``scale_order=`` of `wmma_emu.gemm`. ``"cublas_blocks"`` has only scales of 128 k: it names them
+        where a shape could mean scales of rows, too (K up to 128).
     granularities : tuple of {"tensor", "row", "block", "vector"}
         The granularities that it applies to: one scale for a matrix; one for each row of A and column of B; one for
         each 128 k, and 128 rows or columns of one operand; one for each 128 k of every row and every column.
@@ -60,6 +61,8 @@ SCALE_ORDERS = (
     ScaleOrder("cublas", ("row",), "b_first", "sm_90", _CUBLAS.of("row-row")),
     ScaleOrder("cublas", ("block",), "factor", "sm_90", _CUBLAS.of("1x128-128x128")),
     ScaleOrder("cublas", ("vector",), "a_first", "sm_90", _CUBLAS.of("1x128-1x128")),
+    ScaleOrder("cublas_blocks", ("block",), "factor", "sm_90", _CUBLAS.of("1x128-128x128")),
+    ScaleOrder("cublas_blocks", ("vector",), "a_first", "sm_90", _CUBLAS.of("1x128-1x128")),
     ScaleOrder(
         "torch", ("row",), "a_first", "sm_90",
         _literature("PyTorch, aten/src/ATen/native/cuda/RowwiseScaledMM.cu: the epilogue of its CUTLASS kernels"),

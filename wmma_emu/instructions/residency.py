@@ -9,6 +9,9 @@ from wmma_emu.evidence import Evidence, Sourced
 from wmma_emu.instructions.launches import Dim3
 
 _WARP = 32
+_REGISTER_UNIT, _PARTS = 256, 4
+"""The registers that a warp gets at a time, and the parts of a multiprocessor between which its registers are divided
+(cuda_occupancy.h of CUDA 13.0, the same for all chips)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +19,8 @@ class Residency(Sourced):
     """The limits of a multiprocessor, and the number of multiprocessors of the largest product with the chip.
 
     ``shared_unit`` is the granularity, and ``reserved_bytes`` the part reserved for the system, of a block's shared
-    memory, both in bytes; ``shared_kib`` is the shared memory of a multiprocessor.
+    memory, both in bytes; ``shared_kib`` is the shared memory of a multiprocessor, ``registers`` the number of its
+    registers of 32 bits.
     """
 
     chip: str
@@ -25,6 +29,7 @@ class Residency(Sourced):
     threads: int
     blocks: int
     shared_kib: int
+    registers: int
     shared_unit: int
     reserved_bytes: int
     evidence: Evidence
@@ -37,10 +42,29 @@ class Residency(Sourced):
         >>> residency_of(ARCHS["sm_90"]).blocks_per_multiprocessor(Dim3(256), 48 * 1024)
         4
         """
-        threads = -(-prod(block) // _WARP) * _WARP
+        return min(self.limits(block, shared_bytes).values())
+
+    def limits(self, block: Dim3, shared_bytes: int, registers: int = 0) -> dict[str, int]:
+        """Return how many blocks each resource of a multiprocessor suffices for.
+
+        ``registers`` is the number that ptxas assigns to a thread; 0 if it is not known. A warp gets them in units
+        of 256, from one of four parts of the multiprocessor.
+
+        Examples
+        --------
+        >>> residency_of(ARCHS["sm_90"]).limits(Dim3(256), 48 * 1024, 90)
+        {'threads': 8, 'shared memory': 4, 'blocks': 32, 'registers': 2}
+        """
+        warps = -(-prod(block) // _WARP)
         shared = self.allocated(shared_bytes) + self.reserved_bytes
-        by_shared = self.shared_kib * 1024 // shared if shared else self.blocks
-        return min(self.blocks, self.threads // threads, by_shared)
+        found = {
+            "threads": self.threads // (warps * _WARP),
+            "shared memory": self.shared_kib * 1024 // shared if shared else self.blocks, "blocks": self.blocks,
+        }  # fmt: skip
+        if registers:
+            of_warp = -(-registers * _WARP // _REGISTER_UNIT) * _REGISTER_UNIT
+            found["registers"] = self.registers // _PARTS // of_warp * _PARTS // warps
+        return found
 
     def allocated(self, shared_bytes: int) -> int:
         """Return a number of bytes of shared memory in whole units.
@@ -65,7 +89,7 @@ def _row(
     is_old = chip.startswith("sm_7")
     known = Evidence("documented", _SOURCE.format(guide, product))
     unit, reserved = (256, 0) if is_old else (128, 1024)
-    return Residency(chip, multiprocessors, product, threads, blocks, shared_kib, unit, reserved, known)
+    return Residency(chip, multiprocessors, product, threads, blocks, shared_kib, 1 << 16, unit, reserved, known)
 
 
 RESIDENCY = {row.chip: row for row in (

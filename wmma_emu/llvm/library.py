@@ -60,6 +60,13 @@ class NativeLibrary:
             self._lock.release()
         return self._addresses
 
+    def has(self, names: Sequence[str]) -> bool:
+        """Return whether functions need not be compiled: they are loaded, or in the cache."""
+        with self._lock:
+            missing = [x for x in names if x not in self._addresses]
+            self._cache = self._cache or ObjectCache(self._sources)
+            return sum(map(len, self._cache.find(missing).values())) == len(missing)
+
     def _load(self, cache: ObjectCache, names: Sequence[str]) -> None:
         for batch, found in cache.find(names).items():
             code = cache.load(batch)

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: MIT
 """The instruction that multiplies arrays of a dtype on a chip, under a library's settings: a table."""
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from wmma_emu.errors import OptionError, UnsupportedInstructionError
+from wmma_emu.errors import OptionError, UnsupportedInstructionError, UnverifiedModelWarning
 from wmma_emu.gemm import KOrder
 from wmma_emu.instructions import Arch, lookup
 from wmma_emu.warp import BoundMatrixInstruction, bound_instruction
@@ -36,6 +37,18 @@ _FP8 = (
     ("", "m16n8k32.f32.{a}.{b}.f32", None),
 )
 
+SCALE_FORMATS = frozenset({"ue8m0", "ue4m3"})
+"""The settings that name the format of block scales."""
+
+_BLOCKS_OF_32 = (
+    ("ue8m0", "m16n8k32.kind::mxf8f6f4.block_scale.scale_vec::1X.f32.{a}.{b}.f32.ue8m0"),
+    ("ue8m0", "tcgen05.mma.cta_group::1.kind::mxf8f6f4.block_scale.scale_vec::1X.m128n128k32.f32.{a}.{b}.ue8m0"),
+)
+_BLOCKS_OF_16 = (
+    ("ue4m3", "m16n8k64.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.{a}.{b}.f32.ue4m3"),
+    ("ue4m3", "tcgen05.mma.cta_group::1.kind::mxf4nvf4.block_scale.scale_vec::4X.m128n128k64.f32.{a}.{b}.ue4m3"),
+)
+
 RULES: tuple[KindRule, ...] = (
     KindRule("float32", "tf32", "m16n8k8.f32.tf32.tf32.f32"),
     KindRule("float32", "", FMA),
@@ -47,14 +60,17 @@ RULES: tuple[KindRule, ...] = (
     KindRule("float64", "", "m8n8k4.f64.f64.f64.f64"),
     KindRule("int8", "", "m16n8k32.s32.s8.s8.s32"),
     KindRule("int8", "", "m8n8k16.s32.s8.s8.s32"),
-    *(KindRule(dtype, *rule) for dtype in ("float8_e4m3fn", "float8_e5m2") for rule in _FP8),
+    *(KindRule(dtype, *rule) for dtype in ("float8_e4m3fn", "float8_e5m2") for rule in (*_BLOCKS_OF_32, *_FP8)),
+    *(KindRule("float4_e2m1fn", *rule) for rule in _BLOCKS_OF_16),
 )
-"""The first rule that applies. Volta and Turing have no bf16: products there are float32 multiply-adds of the operands,
+"""The first rule that applies. Block scales of a format in `SCALE_FORMATS` need a rule with that setting.
+Volta and Turing have no bf16: products there are float32 multiply-adds of the operands,
 which are float32 numbers too."""
 
 FORMATS: Mapping[str, str] = {
     "float32": "f32", "float16": "f16", "bfloat16": "bf16", "float64": "f64", "int8": "s8", "float8_e4m3fn": "e4m3",
     "float8_e5m2": "e5m2",
+    "float4_e2m1fn": "e2m1",
 }  # fmt: skip
 """The format of each dtype with rules, by its name in NumPy, ml_dtypes, torch and JAX."""
 
@@ -143,14 +159,20 @@ def kind_of(a: str, b: str, arch: Arch, settings: frozenset[str], instr: str = "
     if a not in FORMATS or b not in FORMATS:
         return None
     formats = {"a": FORMATS[a], "b": FORMATS[b]}
+    scale = next(iter(settings & SCALE_FORMATS), "")
     for rule in (KindRule(a, "", instr),) if instr else RULES:
-        if rule.dtype != a or (rule.setting and rule.setting not in settings):
+        if rule.dtype != a or (rule.setting and rule.setting not in settings) or (scale and rule.setting != scale):
             continue
         if rule.instr == FMA:
             return ProductKind(None, **formats, k_order=rule.k_order)
         found = _bound(rule.instr.format(**formats), arch)
         if found is not None:
             return ProductKind(found, **formats, k_order=rule.k_order)
+    if scale:
+        raise OptionError(
+            f"{arch.name} ({arch.generation}) has no instruction with block scales for {FORMATS[a]} by {FORMATS[b]}; "
+            "MXFP8 and NVFP4 begin with sm_100: emulate 'b200' or 'rtx5090'"
+        )
     if a.startswith("float8"):
         raise OptionError(
             f"{arch.name} ({arch.generation}) has no instruction that multiplies {FORMATS[a]} by {FORMATS[b]}; FP8 "
@@ -161,6 +183,14 @@ def kind_of(a: str, b: str, arch: Arch, settings: frozenset[str], instr: str = "
 
 def _bound(mnemonic: str, arch: Arch) -> BoundMatrixInstruction | None:
     try:
-        return bound_instruction(lookup(mnemonic, arch.name), arch, warns=False)
+        entry = lookup(mnemonic, arch.name)
+        if entry.is_tensor:
+            from wmma_emu.tcgen05 import bound_tensor_instruction  # imported late, because few programs need it
+
+            with warnings.catch_warnings(
+                action="ignore", category=UnverifiedModelWarning
+            ):  # the multiplier warns, once
+                return bound_tensor_instruction(entry, arch)
+        return bound_instruction(entry, arch, warns=False)
     except UnsupportedInstructionError:
         return None

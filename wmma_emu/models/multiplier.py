@@ -49,6 +49,7 @@ class ArrayProduct:
     bias: Any = None
     scale_a: Any = None
     scale_b: Any = None
+    scale_order: str | None = None
     settings: frozenset[str] = frozenset()
     is_fused: bool = False
     convolves: bool = False
@@ -127,6 +128,17 @@ class ModelMultiplier:
         if kind is None:
             return NotImplemented
         begin = time.perf_counter()
+        d, kernel = self._multiplied(product, kind)
+        self._note(product, kernel, time.perf_counter() - begin)
+        return d
+
+    def product_of(self, product: ArrayProduct) -> Any:
+        """Multiply without an entry in the log, for the analysis of a product that has one."""
+        kind = self.kind(*product.what)
+        return NotImplemented if kind is None else self._multiplied(product, kind)[0]
+
+    def _multiplied(self, product: ArrayProduct, kind: ProductKind) -> tuple[Any, ProductKernel]:
+        """Return the product and its kernel."""
         kernel = self._kernel(product, kind)
         self._warn_once(kernel.kind)
         factors = Factors(
@@ -136,11 +148,9 @@ class ModelMultiplier:
         options = ProductOptions(
             instr=kernel.kind.instr, out_dtype=product.out_dtype, engine=self.options.engine,
             threads=self.options.threads, k_order=kernel.order, alpha=product.alpha, beta=product.beta,
-            bias=product.bias, form=kernel.form,
+            bias=product.bias, form=kernel.form, scale_order=product.scale_order,
         )  # fmt: skip
-        d = gemm_of(factors, product.c, options)
-        self._note(product, kernel, time.perf_counter() - begin)
-        return d
+        return gemm_of(factors, product.c, options), kernel
 
     def _warn_once(self, kind: ProductKind) -> None:
         """Raise a warning about arithmetic without a recording, once for each instruction in an emulation."""

@@ -23,11 +23,10 @@ if TYPE_CHECKING:
     from wmma_emu.ptx.launch.triton_module import TritonModule
     from wmma_emu.ptx.memory.device_heap import HeapBlock
     from wmma_emu.ptx.profile import (
-        CoveredLaunches,
+        CountedLaunches,
         KernelCoverage,
         KernelProfile,
         Profile,
-        ProfiledLaunches,
         ProfiledLine,
         covering,
         profiling,
@@ -47,7 +46,7 @@ __all__ = [
     "KINDS",
     "SEVERITIES",
     "Baseline",
-    "CoveredLaunches",
+    "CountedLaunches",
     "EmptyArray",
     "Event",
     "Finding",
@@ -70,7 +69,6 @@ __all__ = [
     "ModuleExplanation",
     "NotBitExact",
     "Profile",
-    "ProfiledLaunches",
     "ProfiledLine",
     "QuotedLine",
     "Raw",
@@ -116,11 +114,10 @@ _HOMES = {
     "launch.triton_module": ("TritonModule",),
     "memory.device_heap": ("HeapBlock",),
     "profile": (
-        "CoveredLaunches",
+        "CountedLaunches",
         "KernelCoverage",
         "KernelProfile",
         "Profile",
-        "ProfiledLaunches",
         "ProfiledLine",
         "covering",
         "profiling",

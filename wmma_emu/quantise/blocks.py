@@ -60,3 +60,27 @@ def join_blocks(blocks: NDArray[Any], axis: int) -> NDArray[Any]:
     """
     joined = blocks.reshape(*blocks.shape[:-2], blocks.shape[-2] * blocks.shape[-1])
     return np.ascontiguousarray(np.moveaxis(joined, -1, axis))
+
+
+def largest_of_squares(amax: NDArray[Any], fmt: BlockFormat) -> NDArray[Any]:
+    """Replace the magnitudes of the blocks of a matrix, shape (lines, blocks), by those of squares of blocks.
+
+    Raises
+    ------
+    ShapeError
+        If the array is not a matrix, or a square is not complete.
+
+    Examples
+    --------
+    >>> from wmma_emu.quantise import block_format_of
+    >>> largest_of_squares(np.arange(32).reshape(16, 2), block_format_of("nvfp4"))[0].tolist()
+    [30, 31]
+    """
+    size = fmt.block
+    if amax.ndim != 2 or len(amax) % size:
+        raise ShapeError(
+            f"square=True needs a matrix whose other axis, too, is a multiple of {size}, not {amax.ndim} axes and "
+            f"{len(amax) if amax.ndim else 0} lines of blocks"
+        )
+    squares = amax.reshape(len(amax) // size, size, -1).max(axis=1)
+    return np.repeat(squares, size, axis=0)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from wmma_emu.formats import Format, Rounding, format_of, round_pack, unpack
 from wmma_emu.formats.rounding import Bits, Int64s, bit_length
 from wmma_emu.quantise.spec import BlockFormat
+from wmma_emu.quantise.stochastic import round_stochastically
 from wmma_emu.scalar import convert, div, mul
 
 _F32, _E4M3 = format_of("f32"), format_of("e4m3")
@@ -59,12 +60,20 @@ def tensor_scale_of(amax: Bits, source: Format, rule: str) -> TensorScale:
 
 
 def scale_blocks(
-    x: Bits, amax: Bits, source: Format, scale: TensorScale, fmt: BlockFormat, rule: str, rounding: Rounding
+    x: Bits,
+    amax: Bits,
+    source: Format,
+    scale: TensorScale,
+    fmt: BlockFormat,
+    rule: str,
+    rounding: Rounding,
+    random: Bits | None = None,
 ) -> tuple[Bits, Bits]:
     """Return the block scales and the elements of blocks according to an NVFP4 rule.
 
     Blocks are finite patterns of ``source``, shape (blocks, 16), and ``amax`` is the largest magnitude of each. The
-    scales are non-negative e4m3 patterns. ``rounding`` applies to the elements; other steps round to nearest even.
+    scales are non-negative e4m3 patterns. ``rounding`` applies to the elements, unless random numbers
+    decide; other steps round to nearest even.
 
     Examples
     --------
@@ -78,6 +87,8 @@ def scale_blocks(
     if rule == "rne":
         return _rne(x, amax, source, scale, fmt, rounding)
     scales, scaled = _IN_FLOAT32[rule](convert(x, source, _F32), convert(amax, source, _F32), scale)
+    if random is not None:
+        return scales, round_stochastically(scaled, random, fmt.element)
     return scales, convert(scaled, _F32, fmt.element, rounding, "saturate")
 
 

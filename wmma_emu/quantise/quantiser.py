@@ -14,7 +14,7 @@ from wmma_emu.formats.libraries import takes_tensors
 from wmma_emu.formats.rounding import Bits
 from wmma_emu.formats.spec import check_modes
 from wmma_emu.quantise.block_scaled import BlockScaled, number_of, tensor_scale_bits
-from wmma_emu.quantise.blocks import axis_of, join_blocks, split_blocks
+from wmma_emu.quantise.blocks import axis_of, join_blocks, largest_of_squares, split_blocks
 from wmma_emu.quantise.elements import nan_element, round_elements
 from wmma_emu.quantise.nvfp4 import FLOAT32_RULES, TensorScale, reciprocal, scale_blocks, tensor_scale_of
 from wmma_emu.quantise.rules import MAX_SCALE_EXPONENT, scale_exponents
@@ -37,6 +37,8 @@ def quantise(
     symmetric: bool = True,
     tensor_scale: object = None,
     tensor_amax: object = None,
+    square: bool = False,
+    random_bits: object = None,
 ) -> BlockScaled:
     """Quantise an array to a block-scaled format, bit for bit according to its definition.
 
@@ -66,6 +68,12 @@ def quantise(
         reciprocal.
     tensor_amax : float, optional
         NVFP4 only: the largest magnitude to assume, instead of the largest of ``x``.
+    square : bool
+        Whether the scale of a block depends on a whole square of a matrix, such as 16 x 16 elements in NVFP4, so that
+        blocks along either axis give the same elements. It is for weights, in training.
+    random_bits : array of uint8, shape of ``x``, optional
+        NVFP4 only, with a rule that computes in float32: a random number for the stochastic rounding of each element,
+        as Transformer Engine rounds gradients; see Notes.
 
     Returns
     -------
@@ -92,6 +100,10 @@ def quantise(
     e2m3; 0 in MXINT8. The OCP specification leaves this open. Other blocks and the tensor scale are not affected. A
     scale that would exceed 2**127 is 2**127; microxcaling uses NaN.
 
+    With ``random_bits`` a magnitude between two elements gets ``random / 256`` of their distance, in one float32
+    multiply-add, and is truncated: `stochastic_round_fp4_e2m1` of Transformer Engine. How `cvt.rs`, the instruction of
+    a B200, distributes its 32 random bits to four elements is not in the text of the PTX manual, and is not modelled.
+
     Examples
     --------
     >>> x = np.array([[1.0, -0.3, 448.0, 1e-9] * 8], np.float32)
@@ -106,14 +118,21 @@ def quantise(
     check_modes(rounding, "saturate")
     _check_flag("pad", pad)
     _check_flag("symmetric", symmetric)
+    _check_flag("square", square)
     _check_options(fmt, symmetric, tensor_scale, tensor_amax)
     bits, source = _read(x, fmt, named)
     position = axis_of(axis, bits.ndim)
     blocks = split_blocks(bits, fmt, position, pad)
     flat = blocks.reshape(-1, fmt.block)
     amax = (flat & source.storage.type(source.mask & ~source.sign_mask)).max(axis=-1)
+    if square:
+        amax = largest_of_squares(amax.reshape(blocks.shape[:-1]), fmt).reshape(-1)
     scale = _tensor_scale(amax, source, fmt, named, tensor_scale, tensor_amax)
-    scales, elements = _in_pieces(flat, amax, source, scale, fmt, named, rounding, symmetric)
+    random = None
+    if random_bits is not None:
+        given = _random_bits(random_bits, bits.shape, rounding, named)
+        random = split_blocks(given, fmt, position, pad).reshape(flat.shape)
+    scales, elements = _in_pieces(flat, amax, source, scale, fmt, named, rounding, symmetric, random)
     return BlockScaled(
         from_bits(join_blocks(elements.reshape(blocks.shape), position), fmt.element),
         _scale_array(np.moveaxis(scales.reshape(blocks.shape[:-1]), -1, position), fmt),
@@ -186,6 +205,23 @@ def _amax_bits(given: object, rule: str) -> Bits:
     return np.atleast_1d(value).view(np.uint64)
 
 
+def _random_bits(given: object, shape: tuple[int, ...], rounding: Rounding, rule: str) -> Bits:
+    if rule not in FLOAT32_RULES:
+        raise OptionError(
+            f"random_bits was given with rule={rule!r}; stochastic rounding is defined for the rules of NVFP4 that "
+            f"compute in float32: {', '.join(FLOAT32_RULES)}"
+        )
+    if rounding != "RNE":
+        raise OptionError(f"random_bits and rounding={rounding!r} both say how elements are rounded; leave one out")
+    random = as_numpy(given, "random_bits")
+    if random.dtype != np.uint8 or random.shape != shape:
+        raise ArgumentError(
+            f"random_bits is an array of {shorten(random.dtype, str)} of shape {random.shape}; expected uint8 of shape "
+            f"{shape}, one number for each element: numpy.random.default_rng(seed).integers(0, 256, shape, numpy.uint8)"
+        )
+    return random
+
+
 def _in_pieces(
     flat: Bits,
     amax: Bits,
@@ -195,6 +231,7 @@ def _in_pieces(
     rule: str,
     rounding: Rounding,
     symmetric: bool,
+    random: Bits | None,
 ) -> tuple[Bits, Bits]:
     scales, elements = np.empty(len(flat), np.uint8), np.empty(flat.shape, fmt.element.storage)
     for start in range(0, len(flat), _BLOCKS_AT_ONCE):
@@ -205,7 +242,9 @@ def _in_pieces(
         if scale is None:
             made = _scale_by_powers(x, largest, source, fmt, rule, rounding, symmetric)
         else:
-            made = scale_blocks(x, largest, source, scale, fmt, rule, rounding)
+            made = scale_blocks(
+                x, largest, source, scale, fmt, rule, rounding, None if random is None else random[piece]
+            )
         scales[piece] = np.where(special, fmt.scale.canonical_nan, made[0])
         elements[piece] = np.where(special[:, None], nan_element(fmt), made[1])
     return scales, elements

@@ -104,7 +104,7 @@ class BoundTensorInstruction(StagedInstruction):
             to be for the even CTA, which the manual does not say. Not with block scales, not with ``.ws``.
         zero_column_mask : ZeroColumnMask or int, optional
             For ``.ws``.
-        engine : {"auto", "reference", "numpy", "numba", "cupy"}
+        engine : {"auto", "reference", "numpy", "native", "cupy"}
 
         Raises
         ------

@@ -12,13 +12,16 @@ if TYPE_CHECKING:
     from wmma_emu.torch.comparing import batch_invariance, compare
     from wmma_emu.torch.emulation import Emulation, emulate
     from wmma_emu.torch.operations import OPERATIONS
+    from wmma_emu.torch.recipes import RECIPES, Recipe
     from wmma_emu.torch.untouched import UNTOUCHED, UNTOUCHED_FAMILIES
 
 __all__ = [
     "OPERATIONS",
+    "RECIPES",
     "UNTOUCHED",
     "UNTOUCHED_FAMILIES",
     "Emulation",
+    "Recipe",
     "batch_invariance",
     "compare",
     "comparing",
@@ -29,6 +32,7 @@ _HOMES = {
     "comparing": ("batch_invariance", "compare"),
     "emulation": ("Emulation", "emulate"),
     "operations": ("OPERATIONS",),
+    "recipes": ("RECIPES", "Recipe"),
     "untouched": ("UNTOUCHED", "UNTOUCHED_FAMILIES"),
 }
 """The module of every public name."""

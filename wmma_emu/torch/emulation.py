@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The switch for PyTorch's matrix products: a context, a decorator, and a wrapper of modules."""
 
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, nullcontext
 from functools import wraps
 from types import TracebackType
 from typing import Any
@@ -12,8 +12,10 @@ import torch
 from wmma_emu.errors import CallError, shorten
 from wmma_emu.instructions import Arch
 from wmma_emu.models import EmulationLog, EmulationOptions, options_of
+from wmma_emu.models.recipes import Recipe, StepErrors
 from wmma_emu.torch.mode import ProductMode
 from wmma_emu.torch.products import Multiplier
+from wmma_emu.torch.recipes import Keep, layers_in_recipes, layers_of
 from wmma_emu.torch.wrapper import emulated_module
 
 
@@ -25,17 +27,39 @@ class Emulation:
     options : EmulationOptions
     log : EmulationLog
         The products up to now.
+    errors : StepErrors
+        The errors of the products of a recipe, with ``errors=True``.
     """
 
-    def __init__(self, options: EmulationOptions) -> None:
+    def __init__(
+        self, options: EmulationOptions, recipe: object = None, high_precision: Keep = (), errors: bool = False,
+        seed: int = 0,
+    ) -> None:  # fmt: skip
         self.options = options
         self._multiply = Multiplier(options)
+        self._layers = layers_of(self._multiply, recipe, high_precision, errors, seed)
         self._entered: list[ExitStack] = []
 
     @property
     def log(self) -> EmulationLog:
         """The products up to now, and what was not emulated."""
         return self._multiply.log
+
+    @property
+    def errors(self) -> StepErrors:
+        """The errors of the products of a recipe up to now."""
+        return StepErrors() if self._layers is None else self._layers.errors
+
+    @property
+    def recipe(self) -> Recipe | None:
+        """The recipe of linear layers; None without one."""
+        return None if self._layers is None else self._layers.multiply.recipe
+
+    @contextmanager
+    def _modes(self) -> Iterator[None]:
+        """Emulate PyTorch's products in a block of code."""
+        with nullcontext() if self._layers is None else layers_in_recipes(), ProductMode(self._multiply, self._layers):
+            yield
 
     @property
     def multiplier(self) -> Multiplier:
@@ -47,7 +71,7 @@ class Emulation:
         stack.callback(_set_fused_paths, *_set_fused_paths(False, False))
         if not self._entered:
             self._multiply.places.begin()
-        stack.enter_context(ProductMode(self._multiply))
+        stack.enter_context(self._modes())
         self._entered.append(stack)
         return self
 
@@ -71,7 +95,7 @@ class Emulation:
             If it is neither.
         """
         if isinstance(what, torch.nn.Module):
-            return emulated_module(what, self, lambda: ProductMode(self._multiply))
+            return emulated_module(what, self, self._modes)
         if not callable(what) or isinstance(what, type):
             raise CallError(
                 f"an emulation wraps a function or a torch.nn.Module, not {shorten(what)}; for a block of code write "
@@ -91,7 +115,10 @@ class Emulation:
         return f"<emulation of {self.options.arch or 'nothing'}, {len(self.log)} products>"
 
 
-def emulate(arch: str | Arch | None, **options: Any) -> Emulation:
+def emulate(
+    arch: str | Arch | None, *, recipe: str | Recipe | None = None, high_precision: Keep = (), errors: bool = False,
+    seed: int = 0, **options: Any,
+) -> Emulation:  # fmt: skip
     """Compute every matrix product of PyTorch with the bits of a chip, forward and backward, in unedited code.
 
     Use the result in ``with``, as a decorator, or on a module, which returns one that is always emulated. Tensors may
@@ -103,6 +130,14 @@ def emulate(arch: str | Arch | None, **options: Any) -> Emulation:
     ----------
     arch : str or Arch or None
         The chip: ``"a100"``, ``"sm_90"``, ...
+    recipe : str or Recipe, optional
+        The recipe of linear layers in low precision, an entry of `RECIPES`: ``"te_delayed"``, ``"te_mxfp8"``, ...
+    high_precision : str, iterable of str, or callable, optional
+        The linear layers without the recipe: patterns of the names in the log, such as ``"*.head"``, or a function.
+    errors : bool
+        Whether the errors of the recipe's products are measured, which about doubles the time.
+    seed : int
+        The seed of stochastic rounding.
     **options
         `EmulationOptions`: ``like``, ``k_order``, ``tf32_conversion``, ``convolution_order``, ``attention_tile``, ...
 
@@ -138,7 +173,7 @@ def emulate(arch: str | Arch | None, **options: Any) -> Emulation:
     a100 0x3f800007 recorded
     h100 0x3f80000b measured
     """
-    return Emulation(options_of(arch, options))
+    return Emulation(options_of(arch, options), recipe, high_precision, errors, seed)
 
 
 def _set_fused_paths(of_attention: bool, of_onednn: bool) -> tuple[bool, bool]:

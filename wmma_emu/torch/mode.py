@@ -18,16 +18,19 @@ _DEVICES = frozenset({"cpu", "cuda"})
 class ProductMode(TorchDispatchMode):  # type: ignore[misc]
     """Multiplies instead of PyTorch. It is below autograd, so that gradients are products like any others."""
 
-    def __init__(self, multiply: Multiplier) -> None:
+    def __init__(self, multiply: Multiplier, layers: Any = None) -> None:
         super().__init__()
         self._multiply = multiply
+        self.layers = layers  # `wmma_emu.torch.recipes.Layers`, of an emulation with a recipe
 
     def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Compute one operation of ATen."""
+        """Compute one operation of ATen; NotImplemented leaves it to a subclass that contains other tensors."""
         named = kwargs or {}
         tensors = [x for x in tree_iter((args, named)) if isinstance(x, torch.Tensor)]
         if any(isinstance(x, FakeTensor) for x in tensors):  # a compiler or torch.export records a graph
             return function(*args, **named)
+        if any(hasattr(kind, "__tensor_flatten__") for kind in types):
+            return NotImplemented
         if self._multiply.options.arch is None:
             with _disable_current_modes():
                 return function(*args, **named)

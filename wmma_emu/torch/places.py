@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Where in a model a product is: the module whose forward runs, or whose gradient is computed."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -41,6 +43,15 @@ class Places:
         if node is not None and not self._stack:
             place = self._of_node.get(node._sequence_nr(), "")
         return place, node is not None
+
+    @contextmanager
+    def at(self, module: str) -> Iterator[None]:
+        """Set the module of the operations in a block of code."""
+        self._stack.append(module)
+        try:
+            yield
+        finally:
+            self._stack.pop()
 
     def remember(self) -> None:
         """Remember the module of the node that autograd has made for the operation that runs, if gradients are on."""

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from wmma_emu.arithmetic import check_engine
-from wmma_emu.arithmetic.compiled_code import Stopwatch, note_seconds
 from wmma_emu.drawn_types import drawn_by
 from wmma_emu.errors import ShapeError
 from wmma_emu.formats.codec import Bits
@@ -21,7 +20,6 @@ from wmma_emu.warp.matrices import broadcast, check_logical_a
 from wmma_emu.warp.matrix_instruction import BoundMatrixInstruction
 from wmma_emu.warp.options import ExecuteOptions, check_metadata, check_options
 from wmma_emu.warp.quad_pairs import per_quad_pair
-from wmma_emu.warp.register_products import engine_of_registers, fits_registers, multiply_registers
 from wmma_emu.warp.sparse import NOTHING, Extras, compress, multiply
 
 
@@ -98,7 +96,7 @@ class BoundInstruction(BoundMatrixInstruction):
             ignored.
         byte_id_a, thread_id_a, byte_id_b, thread_id_b : int
             The selectors of block scales, which choose the bytes and lanes that are read.
-        engine : {"auto", "reference", "numpy", "numba", "cupy"}
+        engine : {"auto", "reference", "numpy", "native", "cupy"}
 
         Returns
         -------
@@ -134,21 +132,8 @@ class BoundInstruction(BoundMatrixInstruction):
         engine = check_engine(options.engine)
         check_options(self.instruction, options)
         operands = ((self.a, a, "a"), (self.b, b, "b"), (self.c, c, "c"))
-        watch = None
-        is_plain = not self.instruction.is_sparse and self.scale_a is None
-        if engine in ("auto", "numba") and is_plain and fits_registers(self.product, self._layouts):
-            given = [operand.checked_registers(registers, name) for operand, registers, name in operands]
-            if engine == "auto":
-                engine = engine_of_registers(self.product, self.d.layout, *given)
-                watch = Stopwatch() if engine == "numpy" else None
-            d = multiply_registers(self.product, self._layouts, *given) if engine == "numba" else None
-            if d is not None:
-                return d
         x, y, z = (operand.unpack_elements(registers, name) for operand, registers, name in operands)
-        d = self.d.pack_elements(self.execute_elements(x, y, z, extras=self._extras(options), engine=engine))
-        if watch is not None:
-            note_seconds(self.product, watch.seconds)
-        return d
+        return self.d.pack_elements(self.execute_elements(x, y, z, extras=self._extras(options), engine=engine))
 
     def _extras(self, options: ExecuteOptions) -> Extras:
         """Read metadata and block scales from registers, if the instruction has them."""

@@ -171,7 +171,7 @@ class BoundMatrixInstruction:
         scale_a, scale_b : array, shape (..., M, scale_vec), (..., scale_vec, N), optional
             Block scales, if the instruction has them: the first scale of a row of A applies to its first K / scale_vec
             columns. float8_e8m0fnu for ue8m0; float8_e4m3fn without negative numbers for ue4m3; or uint8 patterns.
-        engine : {"auto", "reference", "numpy", "numba", "cupy"}
+        engine : {"auto", "reference", "numpy", "native", "cupy"}
 
         Returns
         -------
@@ -191,7 +191,7 @@ class BoundMatrixInstruction:
         >>> D[0, 0], D.dtype
         (np.float32(16.0), dtype('float32'))
         """
-        check_engine(engine)
+        engine = check_engine(engine)
         instruction, product = self.instruction, self.product
         check_scales(instruction, scale_a, scale_b)
         extras = Extras()

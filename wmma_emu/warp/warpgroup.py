@@ -117,7 +117,7 @@ class BoundWarpgroupInstruction(BoundInstruction):
             The sparsity selector.
         scale_a, scale_b, byte_id_a, thread_id_a, byte_id_b, thread_id_b
             Options of other instructions: `wgmma` has no block scales.
-        engine : {"auto", "reference", "numpy", "numba", "cupy"}
+        engine : {"auto", "reference", "numpy", "native", "cupy"}
 
         Returns
         -------

@@ -47,7 +47,7 @@ def mma_sync(
         infinities of D by the largest finite numbers and NaN by +0, as documented in the CUDA C++ Programming Guide,
         with a warning: chips since sm_80 do not. ``"hardware"`` does what the chip does: on sm_90 nothing, except that
         with C in float and D in half the sums are rounded toward zero, so that finite sums stay finite.
-    engine : {"auto", "reference", "numpy", "numba", "cupy"}
+    engine : {"auto", "reference", "numpy", "native", "cupy"}
 
     Raises
     ------
@@ -99,7 +99,7 @@ def bmma_sync(
     op : {bmmaBitOpXOR, bmmaBitOpAND}
         The operation; AND exists since sm_80.
     accumulate : {bmmaAccumulateOpPOPC}
-    engine : {"auto", "reference", "numpy", "numba", "cupy"}
+    engine : {"auto", "reference", "numpy", "native", "cupy"}
 
     Raises
     ------

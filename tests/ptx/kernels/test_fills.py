@@ -49,7 +49,7 @@ def left(launch, arguments, **options):
 @pytest.mark.parametrize("name", CASES)
 def test_an_example_gives_the_bits_of_the_gpu_with_every_fill(name):
     if name in SLOW:
-        pytest.importorskip("numba")
+        pytest.importorskip("llvmlite")
     case, (recorded, seed) = CASES[name], recording()
     launch = module(case.text)[case.kernel][case.grid, case.block, case.shared]
     for fill in FILLS:

@@ -57,7 +57,7 @@ def test_a_kernel_gives_the_bits_of_the_gpu(name):
 
 @pytest.mark.parametrize("name", SLOW)
 def test_a_kernel_of_the_benchmark_gives_the_bits_of_the_gpu(name):
-    pytest.importorskip("numba")
+    pytest.importorskip("llvmlite")
     report, arguments = launch(module(CASES[name].text), name)
     assert not report.findings
     require_recorded(name, arguments)

@@ -9,12 +9,14 @@ import pytest
 
 from tools.profile_kernels.patterns import INACTIVE, forms, patterns
 from tools.recordings import load_arrays
-from wmma_emu.ptx.profile.bypassing_copies import bypassing_copy
-from wmma_emu.ptx.profile.counting import ACCESS_RULES
-from wmma_emu.ptx.profile.wavefronts import copy_wavefronts, global_sectors
+from wmma_emu.ptx.profile.counting import ACCESS_RULES, Counting
+from wmma_emu.ptx.profile.patterns import CopyPatterns
+from wmma_emu.ptx.profile.wavefronts import local_requests
+from wmma_emu.ptx.program.program import PtxInstruction
 
 RECORDED, METADATA = load_arrays(Path(__file__).parents[3] / "tests/data/sm90_access_counters.npz")
 FORMS = {x.name: x for x in forms()}
+COPY = PtxInstruction("cp.async.ca", "cp", ("async", "ca"), (), None, 1, 1)
 SHORT_BY = {"copy_from_cg_16": {"drawn few 2": 2, "drawn few 3": 1}}
 """The patterns for which the rule counts too few wavefronts, and how many."""
 
@@ -23,8 +25,10 @@ def rule_of(form):
     space, op, *_ = form.split("_")
     if space in ("ldmatrix", "stmatrix"):
         return "shared store"
+    if form == "shared_red_inc":
+        return "shared increment"
     if op in ("atom", "red"):
-        return f"{space} atomic"
+        return "shared loop" if space == "shared" and form.endswith(("f32", "f16x2")) else f"{space} atomic"
     return space if space != "shared" else f"shared {'load' if op == 'ld' else 'store'}"
 
 
@@ -37,17 +41,30 @@ def counted(name):
     if "matrix" in name:
         active = active & (np.arange(32) < 8 * int(name.split("_x")[1][0]))
     rows = np.where(active, offsets, 0).astype(np.int64)
-    if not name.startswith("copy"):
-        rule = ACCESS_RULES[rule_of(name)]
-        costs = rule.costs(rows, form.size, active)
-        return dict(zip(("wavefronts", "conflicts") if rule.space == "shared" else ("sectors",), costs, strict=True))
-    own = np.broadcast_to(np.arange(32) * form.size, rows.shape)
+    if name.startswith("copy"):
+        return counted_copies(name, form.size, rows, active)
+    if name.startswith("local"):
+        rows = np.where(active, offsets & 1008, 0).astype(np.int64)
+    rule = ACCESS_RULES[rule_of(name)]
+    names = [x.removeprefix("shared_").removeprefix("bank_").removeprefix(f"{rule.space}_") for x in rule.counters]
+    found = dict(zip(names, rule.costs(rows, form.size, active), strict=True))
+    requests = active.any(axis=1) * (local_requests(form.size) if rule.space == "local" else 1)
+    return {"requests": requests, **found}
+
+
+def counted_copies(name, size, rows, active):
+    own = np.broadcast_to(np.arange(32) * size, rows.shape)
     source, target = (own, rows) if "_to_" in name else (rows, own)
-    if "_cg_" in name:
-        sectors, wavefronts = np.array(bypassing_copy(source, target, active)).T
-        return {"sectors": sectors, "wavefronts": wavefronts, "conflicts": np.zeros_like(sectors)}
-    needed, without = copy_wavefronts(source, target, form.size, active)
-    return {"sectors": global_sectors(source, form.size, active), "wavefronts": needed, "conflicts": needed - without}
+    is_read = {"none": 0, "never": 0, "half": np.arange(32) % 2}.get(name.split("_")[1], 1)
+    given = CopyPatterns(source, target, active, active & (is_read != 0), np.ones(len(rows), np.int64))
+    counter, index, may_fill = Counting((COPY,)), "cg" in name, name.split("_")[1] not in ("to", "from")
+    found = []
+    for i in range(len(rows)):
+        counter.begin()
+        counter.copied(COPY, size, CopyPatterns(*(x[i : i + 1] for x in given)), bypasses=index, may_fill=may_fill)
+        found.append(counter.counters()[0])
+    names = {"sectors": "global_sectors", "wavefronts": "shared_wavefronts", "conflicts": "bank_conflicts"}
+    return {name: np.array([x.get(counter, 0) for x in found]) for name, counter in names.items()}
 
 
 @pytest.mark.parametrize("key", sorted(RECORDED))
@@ -62,4 +79,5 @@ def test_the_rules_count_as_nsight_compute(key):
 def test_all_widths_of_all_accesses_are_recorded():
     names = {x.split("|")[0] for x in RECORDED}
     assert {"shared_ld_b8", "shared_st_v4_b32", "ldmatrix_x4_trans", "copy_to_ca_4", "global_red_add_f32"} <= names
+    assert {"copy_half_to_ca_4", "copy_never_from_cg_16", "local_ld_v4_b32", "shared_atom_add_f32"} <= names
     assert sum(len(x) for x in RECORDED.values()) > 3000

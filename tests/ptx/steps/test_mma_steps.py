@@ -118,10 +118,10 @@ def test_inactive_warps_keep_their_registers(engine):
     assert np.array_equal(machine.get("%r43")[1, 2], expected[3, 1, 2])
 
 
-def test_instructions_that_an_engine_lacks_run_on_numpy():
-    pytest.importorskip("numba")
+def test_the_native_engine_rounds_as_numpy_does():
+    pytest.importorskip("llvmlite")
     name = "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64.rz"
-    machine = ByHand(1, 2, engine="numba")
+    machine = ByHand(1, 2, engine="native")
     matrix, registers = given(machine, ROWS[name], (1, 2, 32))
     machine.run(text_of(name, ROWS[name]))
     assert np.array_equal(machine.get("%rd40"), matrix.execute(*registers.values(), engine="numpy")[0])

@@ -44,7 +44,7 @@ def _with_propagated_nan(column: Column, c: Symbol, result: Any, fma: _Fma) -> A
     builder.position_at_end(again)
     running: Any = c
     for k in range(column.tile.product.k):
-        a, b = column.a(k).value, column.b(k).value.broadcast_to(c.shape)
+        a, b = (x.value.broadcast_to(c.shape) for x in (column.a(k), column.b(k)))
         running = _first_nan(b, running, a, fma(a, b, running))
     after = builder.block
     builder.branch(end)

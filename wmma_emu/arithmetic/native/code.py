@@ -121,8 +121,8 @@ def to_int32(x: Symbol) -> Symbol:
 
 
 def fused(x: Symbol, y: Symbol, z: Symbol) -> Symbol:
-    """Compute x * y + z, rounded once to nearest; y may be a scalar."""
-    y = y.broadcast_to(x.shape)
+    """Compute x * y + z, rounded once to nearest; x or y may be a scalar."""
+    x, y = x.broadcast_to(z.shape), y.broadcast_to(z.shape)
     return Symbol(x.builder, ir_types.call(x.builder, "llvm.fma", x.value, y.value, z.value), x.dtype, x.shape)
 
 
@@ -147,13 +147,14 @@ def _set_rounding(builder: ir.IRBuilder, mode: str) -> None:
 
 
 def fused_in_mode(x: Symbol, y: Symbol, z: Symbol) -> Symbol:
-    """Compute x * y + z, rounded once in the mode of the processor; y may be a scalar."""
+    """Compute x * y + z, rounded once in the mode of the processor; x or y may be a scalar."""
+    x, y = x.broadcast_to(z.shape), y.broadcast_to(z.shape)
     builder, text = x.builder, ir.types.MetaDataType()
     kinds = [x.value.type] * 3 + [text] * 2
     name = f"llvm.experimental.constrained.fma.v{x.size}f{8 * x.dtype.itemsize}"
     function = ir_types.declared(builder.module, name, ir.FunctionType(x.value.type, kinds))
     words = [ir.MetaDataString(builder.module, word) for word in ("round.dynamic", "fpexcept.strict")]
-    found = builder.call(function, [x.value, y.broadcast_to(x.shape).value, z.value, *words])
+    found = builder.call(function, [x.value, y.value, z.value, *words])
     return Symbol(builder, found, x.dtype, x.shape)
 
 

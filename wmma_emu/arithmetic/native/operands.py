@@ -45,16 +45,20 @@ def value_of(pattern: Symbol, fmt: Format) -> Any:
     return _small_float(pattern, fmt)
 
 
-def scale_of(pattern: Symbol, fmt: Format) -> Number:
-    """Return block scales as significands, zero or NaN, and exponents."""
+def scale_of(pattern: Symbol, fmt: Format, *, only_exponents: bool = False) -> Number:
+    """Return block scales as significands, zero or NaN, and exponents; if only exponents count, significands are 1."""
     if not fmt.has_zero:
-        significand = np.where(pattern == fmt.canonical_nan, np.float32(np.nan), np.float32(1))
-        exponent = np.where(pattern == fmt.canonical_nan, np.int32(SPECIAL), pattern.view(np.int32) - fmt.bias)
-        return Number(significand, exponent)
-    value = value_of(pattern & np.uint32((1 << fmt.magnitude_bits) - 1), fmt)
-    exponent = np.clip((value.view(np.int32) >> 23 & 255) - 127, fmt.emin, fmt.emax)
-    significand = value * (127 - exponent << 23).view(np.float32)
-    return Number(significand, np.where(value == np.float32(0), np.int32(NONE), exponent))
+        is_nan: Any = pattern == fmt.canonical_nan
+        exponent, significand = pattern.view(np.int32) - fmt.bias, np.float32(1)
+    else:
+        value = value_of(pattern & np.uint32((1 << fmt.magnitude_bits) - 1), fmt)
+        is_nan = value != value
+        exponent = np.clip((value.view(np.int32) >> 23 & 255) - 127, fmt.emin, fmt.emax)
+        significand = np.float32(1)
+        if not only_exponents:
+            significand = value * (127 - exponent << 23).view(np.float32)
+            exponent = np.where(value == np.float32(0), np.int32(NONE), exponent)
+    return Number(np.where(is_nan, np.float32(np.nan), significand), np.where(is_nan, np.int32(SPECIAL), exponent))
 
 
 def _integer(pattern: Symbol, fmt: Format) -> Any:

@@ -1,29 +1,23 @@
 # SPDX-License-Identifier: MIT
 """The native function of a product: D = A B + C on a tile in memory, where D overwrites C."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from llvmlite import ir
 
 from wmma_emu.arithmetic.model import DotProduct
-from wmma_emu.arithmetic.native.aligned_sums import aligned_sum
+from wmma_emu.arithmetic.native.aligned_sums import Row, aligned_sum
 from wmma_emu.arithmetic.native.chains import fma_chain, integer_sum, popcount
 from wmma_emu.arithmetic.native.code import POINTER, address, load, loop, store
 from wmma_emu.arithmetic.native.operands import value_of
 from wmma_emu.arithmetic.native.tile import Column, Tile
 from wmma_emu.arithmetic.numpy_engine import has
 from wmma_emu.formats import Format
-from wmma_emu.llvm.values import Symbol
 
-_ARITHMETICS: dict[str, Callable[[Column, Symbol], Symbol]] = {
-    "aligned_sum": aligned_sum,
-    "fma_chain": fma_chain,
-    "integer": integer_sum,
-    "popcount": popcount,
-}
-"""The functions that compute a column of D from the values of c."""
+_EACH: dict[str, Callable[[Any, Any], Any]] = {"fma_chain": fma_chain, "integer": integer_sum, "popcount": popcount}
+"""The functions that compute elements of D from the values of c."""
 
 _MOST_EXACT = 1 << 24
 """The limit of integer sums, which are computed in float32."""
@@ -44,8 +38,6 @@ def reason_against(product: DotProduct) -> str | None:
     rounding = {"f32": "RZ", "f16": "RNE"}.get(model.accumulator)
     if model.rounding != rounding or not has(product):
         return f"sums that are rounded {model.rounding} to {model.accumulator} with these bits have no native code"
-    if model.scaling == "exponents" and product.scale is not None and product.scale.fraction_bits:
-        return f"scales of {product.scale}, a format with fraction bits, have no native code where only exponents count"
     return None
 
 
@@ -70,13 +62,21 @@ def define_product(module: ir.Module, tile: Tile, name: str) -> ir.Function:
         product = tile.product
         is_number = product.c.is_float
         given = value_of(words, product.c) if is_number else words
-        result = _ARITHMETICS[product.model.arithmetic](column, given)
-        store(_pattern(result, product.d) if is_number else result, place, size)
+        [result] = execute([column], [given])
+        store(pattern_of(result, product.d) if is_number else result, place, size)
     builder.ret_void()
     return function
 
 
-def _pattern(value: Any, fmt: Format) -> Any:
+def execute(rows: Sequence[Row], values: Sequence[Any]) -> list[Any]:
+    """Execute an instruction on the values of c of some rows."""
+    arithmetic = rows[0].tile.product.model.arithmetic
+    if arithmetic == "aligned_sum":
+        return aligned_sum(rows, values)
+    return [_EACH[arithmetic](row, c) for row, c in zip(rows, values, strict=True)]
+
+
+def pattern_of(value: Any, fmt: Format) -> Any:
     """Return the words of values, rounded to nearest; NaN becomes canonical, except in f64."""
     if fmt.name == "f64":
         return value.view(np.uint64)

@@ -91,7 +91,8 @@ class Tile:
 
     def write_scales(self, pattern: Symbol, pointer: ir.Value, block: int) -> None:
         """Convert the scales of a block, of all rows of A or of all columns of B, and store them."""
-        number = scale_of(pattern, format_of(self.product.scale or "ue8m0"))
+        scaling = self.product.model.scaling
+        number = scale_of(pattern, format_of(self.product.scale or "ue8m0"), only_exponents=scaling == "exponents")
         for i, x in enumerate(number):
             store(x, address(pattern.builder, pointer, (i * self.scale_vec + block) * pattern.size, 4))
 
@@ -175,6 +176,18 @@ class Column:
         place = depth[k] if isinstance(k, int) else entry(self.builder, depth, k)
         value = self._read(self.operands["b"], place, dtype)
         return Number(value, self._read(exponents, place, np.int32) if self.tile.has_exponents else None)
+
+    def largest(self, number: int) -> Any:
+        """Return the largest exponents of the products of a step, with those of their scales."""
+        found: list[Any] = []
+        size = self.tile.product.scale_block
+        for k in self.tile.product.steps[number]:
+            exponent = self.a(k).exponent + self.b(k).exponent
+            found.append(exponent + self.scales(k // size).exponent if size else exponent)
+        while len(found) > 1:
+            pairs = [np.maximum(x, y) for x, y in zip(found[::2], found[1::2], strict=False)]
+            found = [*pairs, *found[len(found) // 2 * 2 :]]
+        return found[0]
 
     def _row(self, k: "int | ir.Value") -> "int | ir.Value":
         rows = self.tile.rows

@@ -24,6 +24,7 @@ _WHEELS = {
 _NAMES = {"ptxas": ("ptxas", "ptxas-blackwell"), "nvdisasm": ("nvdisasm",)}
 _INSTALL = "pip install nvidia-cuda-nvcc nvidia-cuda-nvdisasm, or pip install triton, or NVIDIA's CUDA toolkit"
 _SECONDS = 300
+_REGISTERS = re.compile(r"Compiling entry function '(\S+)'.*?Used (\d+) registers", re.DOTALL)
 _MESSAGE = re.compile(r"^ptxas\S* +(\S*text\.ptx, +)?")
 
 
@@ -42,13 +43,22 @@ class Assembler(NamedTuple):
             _run([self.ptxas, f"-arch={target}", "-lineinfo", source, "-o", cubin], f"ptxas {self.version}")
             return _run([self.nvdisasm, "-g", "-c", cubin], "nvdisasm")
 
+    def registers(self, text: str, target: str) -> dict[str, int]:
+        """Assemble PTX for a chip, and return the registers of a thread of each kernel."""
+        with tempfile.TemporaryDirectory() as folder:
+            source, cubin = Path(folder, "text.ptx"), Path(folder, "text.cubin")
+            source.write_text(text, encoding="utf-8")
+            command = [self.ptxas, "-v", f"-arch={target}", source, "-o", cubin]
+            said = _run(command, f"ptxas {self.version}", stream="stderr")
+        return {kernel: int(count) for kernel, count in _REGISTERS.findall(said)}
 
-def _run(command: list[object], name: str) -> str:
+
+def _run(command: list[object], name: str, stream: str = "stdout") -> str:
     done = subprocess.run([str(x) for x in command], capture_output=True, text=True, timeout=_SECONDS, check=False)
     if done.returncode:
         said = [_MESSAGE.sub("", x).strip() for x in (done.stderr or done.stdout).strip().splitlines()]
         raise CompilationError(f"{name} rejects the PTX: {'; '.join(said[:2])}")
-    return done.stdout
+    return str(getattr(done, stream))
 
 
 @cache

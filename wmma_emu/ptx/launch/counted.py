@@ -1,20 +1,24 @@
 # SPDX-License-Identifier: MIT
 """Counting of a launch: whether it was requested, and the profile and the coverage that result."""
 
+from functools import partial
+
+from wmma_emu.ptx.launch.machine_code import target_of
 from wmma_emu.ptx.launch.options import LaunchOptions
+from wmma_emu.ptx.launch.registers import registers_of
 from wmma_emu.ptx.launch.runner import Runner
 from wmma_emu.ptx.profile.counting_launch import CountingLaunch
 from wmma_emu.ptx.profile.coverage import KernelCoverage, SourcePlace
 from wmma_emu.ptx.profile.lines import KernelProfile, profiled_instructions
 from wmma_emu.ptx.profile.profile import Profile, sources_of
-from wmma_emu.ptx.profile.session import current_coverages, current_sessions
+from wmma_emu.ptx.profile.session import current_sessions
 from wmma_emu.ptx.reports.frames import own_frames
 
 
 def counting_of(launch: Runner, options: LaunchOptions) -> CountingLaunch | None:
     """Return what counts a launch; None if nothing asks for its profile or its coverage."""
-    accesses = options.profile or bool(current_sessions())
-    if not (accesses or current_coverages()):
+    accesses = options.profile or any(x.counts for x in current_sessions())
+    if not (accesses or current_sessions()):
         return None
     return CountingLaunch(launch.kernel.compiled.program.instructions, accesses=accesses)
 
@@ -23,19 +27,26 @@ def profile_of(launch: Runner, counting: CountingLaunch) -> Profile | None:
     """Return the profile of a finished launch, and add it to the current sessions; None if only its coverage counts."""
     kernel = launch.kernel
     program = kernel.compiled.program
-    instructions = profiled_instructions(program, counting.instructions, counting.counters(), counting.conflicting)
-    for coverage in current_coverages():
-        coverage.add(KernelCoverage.of(instructions, _lines_of(launch)), kernel.module.files.paths)
-    if not counting.accesses:
-        return None
-    one = KernelProfile(
-        kernel.called, kernel.module.arch.name, 1, (*launch.grid,), (*launch.block,),
-        program.shared_bytes + launch.shared_bytes, instructions,
-    )  # fmt: skip
-    found = Profile((one,), sources_of(instructions, kernel.module.files.text))
+    instructions = profiled_instructions(program, counting.counters(), counting.conflicting, counting.late)
+    found = Profile()
+    if counting.accesses:
+        one = KernelProfile(
+            kernel.called, kernel.module.arch.name, 1, (*launch.grid,), (*launch.block,),
+            program.shared_bytes + launch.shared_bytes, instructions, partial(_registers, launch),
+        )  # fmt: skip
+        found = Profile((one,), sources_of(instructions, kernel.module.files.text))
+    coverage = KernelCoverage()
+    if not all(x.counts for x in current_sessions()):
+        coverage = KernelCoverage.of(instructions, _lines_of(launch))
     for session in current_sessions():
-        session.add(found)
-    return found
+        session.add(found, coverage, kernel.module.files.paths)
+    return found if counting.accesses else None
+
+
+def _registers(launch: Runner) -> int:
+    """Return the registers of a thread, 0 if they are not known."""
+    module = launch.kernel.module
+    return registers_of(module.text, target_of(module.text, module.arch)).get(launch.kernel.name, 0)
 
 
 def _lines_of(launch: Runner) -> set[SourcePlace]:

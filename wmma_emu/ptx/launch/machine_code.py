@@ -58,7 +58,7 @@ def assembled(text: str, arch: Arch) -> Disassembly:
     refusals: list[str] = []
     for assembler in find_assemblers():
         try:
-            return assembled_by(assembler, text, _target(text, arch))
+            return assembled_by(assembler, text, target_of(text, arch))
         except CompilationError as error:
             refusals.append(str(error))
     raise CompilationError(
@@ -68,7 +68,7 @@ def assembled(text: str, arch: Arch) -> Disassembly:
     )
 
 
-def _target(text: str, arch: Arch) -> str:
+def target_of(text: str, arch: Arch) -> str:
     """Return the chip to assemble for: the chip that runs the PTX, or the PTX's own if only that chip can run it."""
     match = re.search(r"^\s*\.target\s+(sm_\d+[af])", text, re.MULTILINE)
     return match[1] if match else arch.name

@@ -44,8 +44,8 @@ class Module(PtxText):
         ptxas does by default, and need no installation; "ptxas" reads the machine code of the newest installed ptxas;
         "never" fuses none (``-fmad=false``). The report names the method.
     engine : str
-        The engine of matrix products, as in `wmma_emu.mma`; the bits are the same. By default NumPy, and numba (if
-        it is installed) when its code is already compiled, or when NumPy has taken long enough to justify compiling.
+        The engine of matrix products, as in `wmma_emu.mma`; the bits are the same. By default NumPy, and compiled
+        code (with the extra ``fast``) when it is loaded, or when NumPy has taken long enough to justify compiling.
     name : str
         The name of the PTX in messages.
     **options

@@ -137,7 +137,11 @@ class Barriers:
             state.causality.meet(n, blocks[of_whole_block])
             self._arrived[blocks, n] = 0
             self._number[waiting] = -1
-            self._scheduler.release(waiting)
+            self._release(waiting)
+
+    def _release(self, waiting: NDArray[np.bool_]) -> None:
+        """Let the threads of a complete barrier continue."""
+        self._scheduler.release(waiting)
 
     def _require_one_instruction(self, n: int, blocks: NDArray[np.int64], waiting: NDArray[np.bool_]) -> None:
         """Report a finding if threads arrived at several instructions at a barrier of all threads of a block.

@@ -8,7 +8,7 @@ from wmma_emu.ptx.profile.coverage import BranchOutcomes, KernelCoverage
 from wmma_emu.ptx.profile.limits import Limit
 from wmma_emu.ptx.profile.lines import KernelProfile, ProfiledInstruction, ProfiledLine
 from wmma_emu.ptx.profile.profile import Profile
-from wmma_emu.ptx.profile.session import CoveredLaunches, ProfiledLaunches, covering, profiling
+from wmma_emu.ptx.profile.session import CountedLaunches, covering, profiling
 
 __all__ = [
     "COUNTERS",
@@ -17,15 +17,14 @@ __all__ = [
     "Change",
     "ConflictExplanation",
     "ConflictingAccess",
+    "CountedLaunches",
     "Counters",
-    "CoveredLaunches",
     "KernelCoverage",
     "KernelProfile",
     "Limit",
     "Profile",
     "ProfileChanges",
     "ProfiledInstruction",
-    "ProfiledLaunches",
     "ProfiledLine",
     "Remedy",
     "covering",

@@ -6,6 +6,9 @@ neither. Requests between the same two lines of 128 bytes share a wavefront if t
 them alike. They also have to go from even to even sectors, or all from even to odd ones, and no sector may be read or
 written twice. These rules
 describe 134 of 136 measured patterns; where many lanes copy the same bytes, an H200 needs up to two wavefronts more.
+
+A copy that may fill zeros has the wavefronts of its writes, and if some lane does, the conflicts of a copy through the
+L1 cache. Nsight Compute counts so if ptxas has chosen the predicate register P0, and less, or nothing, with others.
 """
 
 from collections import Counter, defaultdict

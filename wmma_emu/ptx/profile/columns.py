@@ -2,7 +2,7 @@
 """The columns of tables of lines: their heads, their meaning, and how a counter is written."""
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.profile.counters import Counters, counts_of
@@ -48,6 +48,7 @@ COLUMNS = (
     Column("atomics", "atomic operations of warps", lambda x: x.atomics),
     Column("collisions", "threads whose address another thread of the warp has too", lambda x: x.atomic_collisions, 0,
            lambda x: _share(x.atomic_collisions, x.threads)),
+    Column("waits", "instructions for which warps wait at barriers", lambda x: x.barrier_waits),
     Column("products", "multiply-adds of matrix instructions", lambda x: x.multiply_adds),
 )  # fmt: skip
 """All columns, in order."""
@@ -81,7 +82,8 @@ def shown_lines(lines: Iterable[ProfiledLine]) -> list[ProfiledLine]:
     if len(calculating) < 2 or all(map(_is_of_ptx, executed)):
         return executed
     text = f"{len(calculating)} lines of PTX"
-    rest = ProfiledLine(**counts_of(Counters.total(calculating)), where=text, text="that belong to no source line")
+    fields: dict[str, Any] = counts_of(Counters.total(calculating))
+    rest = ProfiledLine(**fields, where=text, text="that belong to no source line")
     omitted = {id(x) for x in calculating}
     return [*(x for x in executed if id(x) not in omitted), rest]
 

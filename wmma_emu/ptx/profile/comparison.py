@@ -10,7 +10,8 @@ from wmma_emu.ptx.profile.page import changes_page, changes_table
 
 COMPARED = (
     "executions", "divergent_branches", "global_requests", "global_sectors", "shared_requests", "shared_wavefronts",
-    "bank_conflicts", "local_sectors", "atomics", "atomic_collisions", "matrix_instructions", "barriers", "bulk_bytes",
+    "bank_conflicts", "local_sectors", "atomics", "atomic_collisions", "matrix_instructions", "barriers",
+    "barrier_waits", "bulk_bytes",
 )  # fmt: skip
 """The counters of which more is worse."""
 

@@ -33,13 +33,16 @@ class Counters:
         for. Atomic operations are among them, and the reads of ``cp.async``.
     shared_requests, shared_wavefronts, bank_conflicts, shared_bytes : int
         Accesses of warps to shared memory, the wavefronts that they take, the part of them that conflicts cause (0
-        without conflicts), and the bytes that their lanes ask for. The writes of ``cp.async`` are among them.
+        without conflicts), and the bytes that their lanes ask for. The writes of ``cp.async`` are among them, and the
+        operands of ``wgmma``, which the four warps of a warpgroup read together.
     local_requests, local_sectors, local_bytes : int
         The same for local memory.
     constant_requests : int
         Accesses of warps to constant memory.
-    bulk_bytes : int
-        Bytes that bulk and tensor copies move between global and shared memory.
+    bulk_copies, bulk_bytes : int
+        Bulk and tensor copies that threads issue, and the bytes that they move between global and shared memory.
+    textures : int
+        Accesses of warps to textures and surfaces.
     atomics, atomic_collisions : int
         Atomic operations of warps, and the threads of a warp whose address an earlier thread of it has too.
     matrix_instructions, multiply_adds : int
@@ -48,6 +51,11 @@ class Counters:
         Floating-point operations of threads outside matrix instructions; a multiply-add counts as 2.
     barriers : int
         Arrivals of warps at barriers of their block.
+    barrier_waits : int
+        The instructions for which warps wait at barriers: the last warp to arrive has executed that many more than the
+        others since they met before. Each instruction counts as one step of time, whatever it does.
+    mbarrier_operations : int
+        Executions of ``mbarrier`` instructions by warps.
 
     Examples
     --------
@@ -75,13 +83,17 @@ class Counters:
     local_sectors: int = 0
     local_bytes: int = 0
     constant_requests: int = 0
+    bulk_copies: int = 0
     bulk_bytes: int = 0
+    textures: int = 0
     atomics: int = 0
     atomic_collisions: int = 0
     matrix_instructions: int = 0
     multiply_adds: int = 0
     operations: int = 0
     barriers: int = 0
+    barrier_waits: int = 0
+    mbarrier_operations: int = 0
 
     def __repr__(self) -> str:
         """Return the counters that are not 0."""

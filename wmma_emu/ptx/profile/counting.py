@@ -8,12 +8,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from wmma_emu.layouts.banks import BANK_BYTES, BANKS
+from wmma_emu.ptx.profile.atomic_loops import loop_costs, loop_of_halves_costs
 from wmma_emu.ptx.profile.bypassing_copies import bypassing_copy
 from wmma_emu.ptx.profile.conflicts import ConflictingAccess
-from wmma_emu.ptx.profile.counters import Counters
 from wmma_emu.ptx.profile.executions import Executions
-from wmma_emu.ptx.profile.instruction_costs import operations_of, products_of
-from wmma_emu.ptx.profile.patterns import PairedPatterns, Patterns
+from wmma_emu.ptx.profile.instruction_costs import WARPS_OF_WGMMA
+from wmma_emu.ptx.profile.late_warps import LateWarp, worst_of
+from wmma_emu.ptx.profile.patterns import CopyPatterns, Patterns
+from wmma_emu.ptx.profile.program_facts import ExecutionCosts, facts_of
+from wmma_emu.ptx.profile.repeats import Repeats
 from wmma_emu.ptx.profile.wavefronts import (
     Lanes,
     Rows,
@@ -23,12 +27,13 @@ from wmma_emu.ptx.profile.wavefronts import (
     colliding_lanes,
     copy_wavefronts,
     global_sectors,
+    local_requests,
     local_sectors,
     shared_wavefronts,
 )
 from wmma_emu.ptx.program.program import PtxInstruction
+from wmma_emu.ptx.threads import Active, Array
 
-_BARRIERS = ("bar", "barrier")
 _Costs = tuple[NDArray[np.int64], ...]
 
 
@@ -52,9 +57,15 @@ class AccessRule(NamedTuple):
     counters: tuple[str, ...]
 
 
+MEASURED_ON = "sm_90"
+"""The chip on which the rules were measured; they are applied to all chips."""
+
 ACCESS_RULES = {
     "shared load": AccessRule("shared", 4, lambda *x: _wavefronts(shared_wavefronts(*x)), _OF_SHARED),
     "shared store": AccessRule("shared", 4, lambda *x: _wavefronts(shared_wavefronts(*x, joins=False)), _OF_SHARED),
+    "shared increment": AccessRule("shared", 4, lambda *x: _wavefronts(shared_wavefronts(*x, joins=False)), _OF_SHARED),
+    "shared loop": AccessRule("shared", 4, loop_costs, ("shared_requests", *_OF_SHARED)),
+    "shared loop of halves": AccessRule("shared", 4, loop_of_halves_costs, ("shared_requests", *_OF_SHARED)),
     "shared atomic": AccessRule("shared", 4, lambda *x: _wavefronts(atomic_wavefronts(*x)), _OF_SHARED),
     "global": AccessRule("global", 32, lambda *x: (global_sectors(*x),), ("global_sectors",)),
     "global atomic": AccessRule("global", 32, lambda *x: (atomic_sectors(*x),), ("global_sectors",)),
@@ -72,18 +83,28 @@ class Counting:
     The launch reports the ``instructions`` of the program by their index, or themselves.
     """
 
+    counts_waits = True
+    """Whether the waits of warps at barriers are counted."""
+
     def __init__(self, instructions: tuple[PtxInstruction, ...]) -> None:
         self.instructions = instructions
-        self._index = {id(x): i for i, x in enumerate(instructions)}
+        self._facts = facts_of(instructions)
+        self._index = self._facts.index
         self._known: dict[tuple[Any, ...], tuple[int, ...]] = {}
         self.begin()
 
     def begin(self) -> None:
         """Discard the counts, because the launch begins again."""
         self._counts: list[defaultdict[str, int]] = [defaultdict(int) for _ in self.instructions]
+        self._repeats: defaultdict[int, Repeats] = defaultdict(Repeats)
         self._blocks: dict[int, Executions] = {}
         self._guarded: defaultdict[int, int] = defaultdict(int)
         self.conflicting: dict[int, ConflictingAccess] = {}
+        self._late: defaultdict[int, dict[int, LateWarp]] = defaultdict(dict)
+
+    def atomic_rule(self, instruction: PtxInstruction) -> str:
+        """Return the rule of an atomic operation on shared memory."""
+        return self._facts.atomic_rules.get(id(instruction), "shared atomic")
 
     def executions_of(self, pc: int, length: int) -> Executions:
         """Return the counts of the basic block at a pc; the waves of a launch share them."""
@@ -99,6 +120,25 @@ class Counting:
         for name, amount in amounts.items():
             found[name] += amount
 
+    def once(
+        self, instruction: PtxInstruction, addresses: tuple[Array, ...], masks: tuple[Active, ...], unit: int,
+        count: Callable[[], None],
+    ) -> None:  # fmt: skip
+        """Count an access by ``count``, unless it repeats an earlier one of the instruction at other addresses."""
+        index = self._index.get(id(instruction))
+        if index is None:
+            return
+        repeats = self._repeats[index]
+        shift = repeats.shift(addresses, masks, unit)
+        if shift in repeats.costs:
+            self.add(index, **repeats.costs[shift])
+            return
+        before = dict(self._counts[index])
+        count()
+        if shift is not None:
+            after = self._counts[index]
+            repeats.costs[shift] = {name: now - before.get(name, 0) for name, now in after.items()}
+
     def accessed(
         self, instruction: PtxInstruction, rule: str, size: int, patterns: Patterns,
         everything: Callable[[], tuple[Rows, Lanes]],
@@ -111,8 +151,9 @@ class Counting:
         lanes = int(patterns.active.sum(axis=1) @ patterns.counts)
         space, _, costs, names = ACCESS_RULES[rule]
         found = self._total(rule, size, patterns, costs)
-        self.add(index, **{f"{space}_requests": requests, f"{space}_bytes": lanes * size},
-                 **dict(zip(names, found, strict=True)))  # fmt: skip
+        accesses = requests * (local_requests(size) if space == "local" else 1)
+        counts = {f"{space}_requests": accesses, f"{space}_bytes": lanes * size}
+        self.add(index, **counts | dict(zip(names, found, strict=True)))
         if rule in _EXPLAINED and (found[1] or index not in self.conflicting):
             self._keep_worst(index, rule, size, requests, found[1], everything)
 
@@ -143,26 +184,44 @@ class Counting:
             self.add(index, atomics=int(patterns.counts.sum()), atomic_collisions=found)
 
     def copied(
-        self, instruction: PtxInstruction, size: int, patterns: PairedPatterns, *, bypasses: bool
+        self, instruction: PtxInstruction, size: int, patterns: CopyPatterns, *, bypasses: bool, may_fill: bool
     ) -> None:  # fmt: skip
-        """Count asynchronous copies of warps, through the L1 cache or past it."""
+        """Count asynchronous copies of warps, through the L1 cache or past it, which may fill zeros instead."""
         index = self._index.get(id(instruction))
-        requests = int(patterns.counts.sum())
-        if index is None or not requests:
+        if index is None or not len(patterns.counts):
             return
-        source, target, active, counts = patterns
+        source, target, active, reads, counts = patterns
+        sectors = global_sectors(source, size, reads)
+        wavefronts, conflicts = _wavefronts(copy_wavefronts(source, target, size, active, reads))
         if bypasses:
-            sectors, wavefronts = np.array(bypassing_copy(source, target, active)).T
-            conflicts = np.zeros_like(wavefronts)
-        else:
-            sectors = global_sectors(source, size, active)
-            wavefronts, conflicts = _wavefronts(copy_wavefronts(source, target, size, active))
-        size_of_all = int(active.sum(axis=1) @ counts) * size
+            sectors, wavefronts = np.array(bypassing_copy(source, target, reads)).T
+            if may_fill:
+                wavefronts = copy_wavefronts(source, target, size, active, reads & False).needed
+            conflicts = np.where((active != reads).any(axis=1), conflicts, 0)
         self.add(
-            index, global_requests=requests, global_sectors=int(sectors @ counts), global_bytes=size_of_all,
-            shared_requests=requests, shared_wavefronts=int(wavefronts @ counts),
-            bank_conflicts=int(conflicts @ counts), shared_bytes=size_of_all,
+            index, global_requests=int(reads.any(axis=1) @ counts), global_sectors=int(sectors @ counts),
+            global_bytes=int(reads.sum(axis=1) @ counts) * size, shared_requests=int(counts.sum()),
+            shared_wavefronts=int(wavefronts @ counts), bank_conflicts=int(conflicts @ counts),
+            shared_bytes=int(active.sum(axis=1) @ counts) * size,
         )  # fmt: skip
+
+    def waited(self, instruction: PtxInstruction, waits: NDArray[np.int64], last: NDArray[np.int64]) -> None:
+        """Count how many instructions warps waited at a barrier, (blocks, warps), for the last warp of each block."""
+        index = self._index.get(id(instruction))
+        if index is None:
+            return
+        self.add(index, barrier_waits=int(waits.sum()))
+        known = self._late[index]
+        by_block = waits.sum(axis=1)
+        for warp in np.unique(last[by_block > 0]).tolist():
+            of_warp = by_block[last == warp]
+            one = LateWarp(warp, int(np.count_nonzero(of_warp)), int(of_warp.sum()))
+            known[warp] = known[warp] + one if warp in known else one
+
+    @property
+    def late(self) -> dict[int, tuple[LateWarp, ...]]:
+        """The warps for which others waited at each barrier."""
+        return {index: worst_of(found.values()) for index, found in self._late.items()}
 
     def simply(self, instruction: PtxInstruction, **amounts: int) -> None:
         """Add to counters of an instruction."""
@@ -183,8 +242,8 @@ class Counting:
         times = int(counts[0])
         return tuple(x * times for x in self._known[key])
 
-    def counters(self) -> list[Counters]:
-        """Return the counters of each instruction."""
+    def counters(self) -> list[dict[str, int]]:
+        """Return the counters of each instruction that are not 0."""
         for pc, found in self._blocks.items():
             for index in range(pc, pc + found.length):
                 is_guarded = self.instructions[index].guard is not None
@@ -192,16 +251,18 @@ class Counting:
                     "executions": found.warps, "active_threads": found.threads, "divergent_executions": found.divergent,
                     "threads": self._guarded[index] if is_guarded else found.threads,
                 }  # fmt: skip
-        return [self._of(x, counts) for x, counts in zip(self.instructions, self._counts, strict=True)]
+        return [_with_costs(costs, counts) for costs, counts in zip(self._facts.costs, self._counts, strict=True)]
 
-    @staticmethod
-    def _of(instruction: PtxInstruction, counts: defaultdict[str, int]) -> Counters:
-        executions, threads = counts["executions"], counts["threads"]
-        products = products_of(instruction)
-        return Counters(
-            **counts,
-            matrix_instructions=executions * bool(products),
-            multiply_adds=executions * products,
-            operations=threads * operations_of(instruction),
-            barriers=executions * (instruction.mnemonic in _BARRIERS and "warp" not in instruction.modifiers),
-        )
+
+def _with_costs(costs: ExecutionCosts, given: defaultdict[str, int]) -> dict[str, int]:
+    """Add what the executions of an instruction cost, whatever it accesses."""
+    counts = given.copy()
+    executions = counts["executions"]
+    counts |= {name: amount * executions for name, amount in costs.of_warp.items()}
+    counts |= {name: amount * counts["threads"] for name, amount in costs.of_thread.items()}
+    if costs.operand_bytes:
+        groups = executions // WARPS_OF_WGMMA
+        counts["shared_requests"] += executions
+        counts["shared_wavefronts"] += groups * costs.operand_bytes // (BANKS * BANK_BYTES)
+        counts["shared_bytes"] += groups * costs.operand_bytes
+    return {name: amount for name, amount in counts.items() if amount}

@@ -13,6 +13,7 @@ from wmma_emu.ptx.machine.limits import Deadline
 from wmma_emu.ptx.machine.wave_execution import WaveExecution
 from wmma_emu.ptx.orders import Order
 from wmma_emu.ptx.profile.counting import Counting
+from wmma_emu.ptx.profile.counting_barriers import CountingBarriers, WarpTimes
 from wmma_emu.ptx.program.program import PtxInstruction
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.lane_operations import Step
@@ -25,11 +26,16 @@ class CountingExecution(WaveExecution):
     def __init__(
         self, counting: Counting, compiled: CompiledProgram, state: State, deadline: Deadline, order: Order | None
     ) -> None:
-        blocks = {pc: _counting_block(counting, compiled, pc, x) for pc, x in compiled.basic_blocks.items()}
+        times = WarpTimes(*state.shape[:2]) if counting.counts_waits and state.shape[1] > 1 else None
+        blocks = {pc: _counting_block(counting, compiled, pc, x, times) for pc, x in compiled.basic_blocks.items()}
         super().__init__(replace(compiled, basic_blocks=blocks), state, deadline, order)
+        if times is not None:
+            self.barriers = CountingBarriers(state, self.scheduler, counting, times)
 
 
-def _counting_block(counting: Counting, compiled: CompiledProgram, pc: int, block: BasicBlock) -> BasicBlock:
+def _counting_block(
+    counting: Counting, compiled: CompiledProgram, pc: int, block: BasicBlock, times: WarpTimes | None
+) -> BasicBlock:
     """Make a basic block count its executions."""
     instructions = compiled.program.instructions[pc : pc + block.length]
     if not instructions:
@@ -41,11 +47,11 @@ def _counting_block(counting: Counting, compiled: CompiledProgram, pc: int, bloc
     end, last = block.terminator, instructions[-1]
     if len(block.body) < block.length and last.guard is not None:
         end = _counting_guard(counting, pc + block.length - 1, last, end)
-    return block._replace(body=body, terminator=_counting_terminator(counting, compiled, pc, block.length, end))
+    return block._replace(body=body, terminator=_counting_terminator(counting, compiled, pc, block.length, end, times))
 
 
 def _counting_terminator(
-    counting: Counting, compiled: CompiledProgram, pc: int, length: int, end: Terminator
+    counting: Counting, compiled: CompiledProgram, pc: int, length: int, end: Terminator, times: WarpTimes | None
 ) -> Terminator:
     """Count the warps and threads that execute a basic block, at its end."""
     waits = pc + length - 1 in compiled.synchronising
@@ -59,7 +65,9 @@ def _counting_terminator(
         if arrived is None or arrived is state.live:
             executions.everyone(state.live)
         else:
-            executions.some(np.broadcast_to(arrived, state.shape), state.live)
+            warps = executions.some(np.broadcast_to(arrived, state.shape), state.live)
+            if times is not None:
+                times.advance(warps, length)
         end(execution, active)
 
     return counted

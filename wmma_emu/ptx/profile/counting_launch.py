@@ -27,7 +27,7 @@ class CountingLaunch(Counting):
 
     def __init__(self, instructions: tuple[PtxInstruction, ...], *, accesses: bool = True) -> None:
         super().__init__(instructions)
-        self.accesses = accesses
+        self.accesses = self.counts_waits = accesses
 
     def memory(
         self, program: KernelProgram, heap: GlobalMemory, parameters: bytes, threads: Threads, shared_bytes: int,

@@ -18,6 +18,7 @@ class Executions:
     >>> found = Executions(3)
     >>> found.everyone(live)
     >>> found.some(live & (np.arange(64).reshape(1, 2, 32) < 40), live)
+    array([[ True,  True]])
     >>> found.warps, found.threads, found.divergent
     (4, 104, 1)
     """
@@ -35,13 +36,15 @@ class Executions:
         self.warps += self._totals[0]
         self.threads += self._totals[1]
 
-    def some(self, active: NDArray[np.bool_], live: NDArray[np.bool_]) -> None:
-        """Count an execution by some of the remaining threads."""
+    def some(self, active: NDArray[np.bool_], live: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Count an execution by some of the remaining threads; return their warps."""
         self._look_at(live)
         lanes = lanes_of(active)
-        self.warps += int(np.count_nonzero(lanes))
+        warps = lanes > 0
+        self.warps += int(np.count_nonzero(warps))
         self.threads += int(lanes.sum(dtype=np.int64))
-        self.divergent += int(np.count_nonzero((lanes > 0) & (lanes < self._lanes)))
+        self.divergent += int(np.count_nonzero(warps & (lanes < self._lanes)))
+        return warps
 
     def _look_at(self, live: NDArray[np.bool_]) -> None:
         if live is not self._live:

@@ -3,10 +3,13 @@
 
 import re
 
-from wmma_emu.ptx.program.program import PtxInstruction
+from wmma_emu.ptx.program.program import PtxInstruction, VectorOperand
 
 _SHAPE = re.compile(r"m(\d+)n(\d+)k(\d+)")
-_WARPS_OF_WGMMA = 4
+WARPS_OF_WGMMA = 4
+
+_ROWS_OF_A, _BYTES_OF_K = 64, 32
+"""The rows of A of a wgmma, and the bytes of a row of A along k, whatever the format."""
 
 _OPERATIONS = {"add": 1, "sub": 1, "mul": 1, "fma": 2, "mad": 2, "div": 1, "sqrt": 1, "rsqrt": 1, "rcp": 1, "min": 1,
                "max": 1, "ex2": 1, "lg2": 1, "sin": 1, "cos": 1, "tanh": 1}  # fmt: skip
@@ -55,6 +58,24 @@ def operations_of(instruction: PtxInstruction) -> int:
     return _OPERATIONS.get(instruction.mnemonic, 0) * _FLOATS.get(_float_of(instruction), 0)
 
 
+def shared_operand_bytes(instruction: PtxInstruction) -> int:
+    """Return the bytes of shared memory that the four warps of a wgmma read together, 0 for other instructions.
+
+    Examples
+    --------
+    >>> opcode = "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16"
+    >>> def of(a):
+    ...     return PtxInstruction(opcode, "wgmma", tuple(opcode.split(".")[1:]), (None, a, None), None, 1, 1)
+    >>> shared_operand_bytes(of(None)), shared_operand_bytes(of(VectorOperand(())))
+    (2304, 256)
+    """
+    found = _SHAPE.search(instruction.opcode)
+    if instruction.mnemonic != "wgmma" or found is None:
+        return 0
+    of_a = 0 if isinstance(instruction.operands[1], VectorOperand) else _ROWS_OF_A * _BYTES_OF_K
+    return of_a + int(found[2]) * _BYTES_OF_K * (2 if "sp" in instruction.modifiers else 1)
+
+
 def _float_of(instruction: PtxInstruction) -> str:
     """Return the floating-point type of an arithmetic instruction, "" if it has none."""
     return next((x for x in reversed(instruction.modifiers) if x in _FLOATS), "")
@@ -77,4 +98,4 @@ def products_of(instruction: PtxInstruction) -> int:
     if found is None:
         return 0
     m, n, k = map(int, found.groups())
-    return m * n * k // (_WARPS_OF_WGMMA if instruction.mnemonic == "wgmma" else 1)
+    return m * n * k // (WARPS_OF_WGMMA if instruction.mnemonic == "wgmma" else 1)

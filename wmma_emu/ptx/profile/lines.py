@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The parts of a profile: instructions and lines with their counters, and kernels."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 from wmma_emu.errors import printable
 from wmma_emu.ptx.profile.conflicts import ConflictingAccess
 from wmma_emu.ptx.profile.counters import COUNTERS, RATIOS, Counters, counts_of
-from wmma_emu.ptx.profile.instruction_costs import kind_of
-from wmma_emu.ptx.program.program import KernelProgram, PtxInstruction
-from wmma_emu.ptx.reports.frames import own_frames
+from wmma_emu.ptx.profile.late_warps import LateWarp, worst_of
+from wmma_emu.ptx.profile.occupancy import Occupancy, occupancy_of
+from wmma_emu.ptx.profile.program_facts import facts_of
+from wmma_emu.ptx.program.program import KernelProgram
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -20,7 +21,8 @@ class ProfiledInstruction(Counters):
 
     ``line`` is its line of the PTX, ``text`` the statement there; ``file`` and ``number`` are its own source line, ""
     and 0 if it is unknown. ``kind`` is its kind in the instruction mix, ``is_branch`` whether it is a branch with a
-    guard. ``conflicting`` is an access to shared memory, one with many bank conflicts if there are any.
+    guard. ``conflicting`` is an access to shared memory, one with many bank conflicts if there are any. ``late`` are
+    the warps for which others wait at a barrier.
     """
 
     line: int = 0
@@ -31,6 +33,7 @@ class ProfiledInstruction(Counters):
     number: int = 0
     is_branch: bool = False
     conflicting: ConflictingAccess | None = None
+    late: tuple[LateWarp, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -38,10 +41,12 @@ class ProfiledLine(Counters):
     """A line with the counters of its instructions.
 
     ``where`` is the file and line of the source, such as "gemm.cu:41", or "line 54" of the PTX; ``text`` is the line.
+    ``late`` are the warps of a block for which others wait at a barrier there, the latest first.
     """
 
     where: str = ""
     text: str = ""
+    late: tuple[LateWarp, ...] = ()
 
     def __repr__(self) -> str:
         """Return the line, which pytest shows for a failed assertion."""
@@ -62,6 +67,8 @@ class KernelProfile:
         The shared memory of a block, static and dynamic.
     instructions : tuple of ProfiledInstruction
         The instructions of the PTX, also those that were never executed.
+    find_registers : callable, optional
+        Returns the registers of a thread, which needs ptxas.
     """
 
     kernel: str
@@ -71,6 +78,17 @@ class KernelProfile:
     block: tuple[int, int, int]
     shared_bytes: int
     instructions: tuple[ProfiledInstruction, ...] = field(repr=False)
+    find_registers: Callable[[], int] | None = field(default=None, repr=False, compare=False)
+
+    @cached_property
+    def registers(self) -> int:
+        """The registers of a thread, as ptxas assigns them; 0 if it is not installed, or refuses the PTX."""
+        return 0 if self.find_registers is None else self.find_registers()
+
+    @property
+    def occupancy(self) -> Occupancy:
+        """The number of blocks that a multiprocessor holds, and what limits it."""
+        return occupancy_of(self.arch, self.block, self.shared_bytes, self.registers)
 
     if not TYPE_CHECKING:  # type checkers know the names
 
@@ -108,31 +126,28 @@ class KernelProfile:
 
 def added(one: ProfiledInstruction, other: ProfiledInstruction) -> ProfiledInstruction:
     """Add the counters of other executions of an instruction, and keep the worse of the two accesses."""
+    late = worst_of((*one.late, *other.late))
     worst = max((x for x in (one.conflicting, other.conflicting) if x), key=lambda x: x.conflicts, default=None)
-    changes: dict[str, Any] = {**counts_of(one + other), "conflicting": worst}
+    changes: dict[str, Any] = {**counts_of(one + other), "conflicting": worst, "late": late}
     return replace(one, **changes)
 
 
 def profiled_instructions(
     program: KernelProgram,
-    instructions: Iterable[PtxInstruction],
-    counted: Iterable[Counters],
+    counted: Sequence[Mapping[str, int]],
     conflicting: Mapping[int, ConflictingAccess],
+    late: Mapping[int, tuple[LateWarp, ...]],
 ) -> tuple[ProfiledInstruction, ...]:
     """Join the instructions of a program to their counters, in the order of the PTX; those of one line that are equal
     are added.
     """
     found: dict[tuple[int, str], ProfiledInstruction] = {}
-    for index, (instruction, counters) in enumerate(zip(instructions, counted, strict=True)):
-        source = next(iter(own_frames(instruction.source)), None)
-        key = instruction.line, instruction.opcode
-        one = ProfiledInstruction(
-            **counts_of(counters), line=instruction.line, opcode=instruction.opcode,
-            text=program.text(instruction.line), kind=kind_of(instruction),
-            file="" if source is None else source.file, number=0 if source is None else source.line,
-            is_branch=instruction.mnemonic == "bra" and instruction.guard is not None,
-            conflicting=_in_its_array(conflicting.get(index), program),
-        )  # fmt: skip
+    described = facts_of(program.instructions).described(program)
+    for index, (facts, counts) in enumerate(zip(described, counted, strict=True)):
+        access = _in_its_array(conflicting.get(index), program)
+        fields = {**facts, **counts, "conflicting": access, "late": late.get(index, ())}
+        one = ProfiledInstruction(**fields)
+        key = one.line, one.opcode
         found[key] = added(found[key], one) if key in found else one
     return tuple(found[key] for key in sorted(found, key=lambda key: key[0]))
 

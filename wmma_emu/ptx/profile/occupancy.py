@@ -11,39 +11,38 @@ from wmma_emu.layouts.spec import LANES
 
 
 class Occupancy(NamedTuple):
-    """The blocks that a multiprocessor holds, if there are enough registers: only ptxas can tell.
+    """The blocks that a multiprocessor holds.
 
-    ``limit`` is the scarcest resource: "threads", "shared memory" or "blocks". ``share`` is the part
-    of the multiprocessor's threads that the blocks have.
+    ``limit`` is the scarcest resource: "threads", "shared memory", "blocks" or "registers". ``share`` is the part
+    of the multiprocessor's threads that the blocks have. ``registers`` is the number of a thread, 0 if it is not known:
+    then only the other resources limit the blocks.
     """
 
     blocks: int
     limit: str
     share: float
+    registers: int = 0
 
     def __str__(self) -> str:
+        known = f"{self.registers} registers of a thread" if self.registers else "registers are not known"
         return (
             f"{self.blocks} block{'s' * (self.blocks != 1)} on a multiprocessor, {self.share:.0%} of its threads, "
-            f"limited by {self.limit} (registers are not counted)"
+            f"limited by {self.limit} ({known})"
         )
 
 
-def occupancy_of(chip: str, block: tuple[int, int, int], shared_bytes: int) -> Occupancy:
+def occupancy_of(chip: str, block: tuple[int, int, int], shared_bytes: int, registers: int = 0) -> Occupancy:
     """Return the occupancy of a launch on a chip.
 
     Examples
     --------
-    >>> print(occupancy_of("sm_90", (256, 1, 1), 48 * 1024))
-    4 blocks on a multiprocessor, 50% of its threads, limited by shared memory (registers are not counted)
+    >>> print(occupancy_of("sm_90", (256, 1, 1), 48 * 1024, 64))
+    4 blocks on a multiprocessor, 50% of its threads, limited by shared memory (64 registers of a thread)
+    >>> print(occupancy_of("sm_90", (256, 1, 1), 0, 168))
+    1 block on a multiprocessor, 12% of its threads, limited by registers (168 registers of a thread)
     """
     known = residency_of(ARCHS[chip])
-    threads = -(-prod(block) // LANES) * LANES
-    shared = known.allocated(shared_bytes) + known.reserved_bytes
-    limits = {
-        "threads": known.threads // threads,
-        "shared memory": known.shared_kib * 1024 // shared if shared else known.blocks,
-        "blocks": known.blocks,
-    }
-    blocks = known.blocks_per_multiprocessor(Dim3(*block), shared_bytes)
+    limits = known.limits(Dim3(*block), shared_bytes, registers)
     limit = min(limits, key=lambda name: limits[name])
-    return Occupancy(blocks, limit, blocks * threads / known.threads)
+    threads = -(-prod(block) // LANES) * LANES
+    return Occupancy(limits[limit], limit, limits[limit] * threads / known.threads, registers)

@@ -12,7 +12,7 @@ from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.profile.wavefronts import Lanes, Rows
 from wmma_emu.ptx.threads import Active, Array
 
-_FACTORS = np.random.default_rng(29).integers(1, 1 << 62, 2 * LANES + 1, dtype=np.int64) | 1
+_FACTORS = np.random.default_rng(29).integers(1, 1 << 62, 3 * LANES + 1, dtype=np.int64) | 1
 
 
 class Patterns(NamedTuple):
@@ -60,32 +60,39 @@ def patterns_of(addresses: Array, mask: Active, shape: tuple[int, ...], unit: in
     return _grouped(_relative(rows, unit), active, 1)
 
 
-class PairedPatterns(NamedTuple):
-    """Different patterns of copies: both addresses and the lanes, (patterns, 32), and how many copies have each."""
+class CopyPatterns(NamedTuple):
+    """Different patterns of copies: both addresses, the lanes that copy, and those of them that read, (patterns, 32);
+    and how many copies have each.
+    """
 
     source: Rows
     target: Rows
     active: Lanes
+    reads: Lanes
     counts: NDArray[np.int64]
 
 
-def paired_patterns(source: Array, target: Array, mask: Active, shape: tuple[int, ...], unit: int) -> PairedPatterns:
-    """Find the different patterns of copies, as `patterns_of` does of accesses."""
+def copy_patterns(
+    source: Array, target: Array, mask: Active, reads: Active, shape: tuple[int, ...], unit: int
+) -> CopyPatterns:
+    """Find the different patterns of copies, as `patterns_of` does of accesses; ``reads`` are the lanes that read."""
     full = np.broadcast_shapes(source.shape, target.shape, shape, () if mask is None else mask.shape)
     active = np.broadcast_to(True if mask is None else mask, full).reshape(-1, LANES)
     taken = active.any(axis=1)
     active = active[taken]
+    reading = active if reads is None else active & np.broadcast_to(reads, full).reshape(-1, LANES)[taken]
     if not len(active):
         nothing = np.zeros((0, LANES), np.int64)
-        return PairedPatterns(nothing, nothing, active, np.zeros(0, np.int64))
-    first = active.argmax(axis=1)
+        return CopyPatterns(nothing, nothing, active, active, np.zeros(0, np.int64))
     sides = []
-    for given in (source, target):
+    for given, lanes in ((source, reading), (target, active)):
         rows = np.broadcast_to(given, full).reshape(-1, LANES)[taken]
-        rows = np.where(active, rows, rows[np.arange(len(rows)), first][:, None])
-        sides.append(_relative(rows, unit))
-    found = _grouped(np.concatenate(sides, axis=1), active, 1)
-    return PairedPatterns(found.addresses[:, :LANES], found.addresses[:, LANES:], found.active, found.counts)
+        first = lanes.argmax(axis=1)
+        rows = np.where(lanes, rows, np.take_along_axis(rows, first[:, None], axis=1))
+        sides.append(np.where(lanes.any(axis=1, keepdims=True), _relative(rows, unit), 0))
+    found = _grouped(np.concatenate([*sides, reading], axis=1), active, 1)
+    addresses, reading = found.addresses[:, : 2 * LANES], found.addresses[:, 2 * LANES :] != 0
+    return CopyPatterns(addresses[:, :LANES], addresses[:, LANES:], found.active, reading, found.counts)
 
 
 def _of_rows(rows: Array, unit: int, times: int) -> Patterns:
@@ -106,7 +113,7 @@ def _are_alike(rows: NDArray[np.uint64]) -> bool:
     those from the last lane of a row to the first lane of the next do not count.
     """
     flat, lanes = rows.reshape(-1), rows.shape[1]
-    steps, equal = _SCRATCH.take(flat.shape)
+    steps, equal = SCRATCH.take(flat.shape)
     np.subtract(flat[1:], flat[:-1], out=steps[:-1])
     np.equal(steps[lanes:], steps[:-lanes], out=equal[lanes:])
     equal[lanes - 1 :: lanes] = True
@@ -135,7 +142,7 @@ class _Scratch(threading.local):
         return self._kept[shape]
 
 
-_SCRATCH = _Scratch()
+SCRATCH = _Scratch()
 _MOST_SHAPES = 16
 
 

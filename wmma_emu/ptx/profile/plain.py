@@ -10,13 +10,14 @@ from typing import Any
 from wmma_emu.errors import ArgumentValueError, shorten
 from wmma_emu.ptx.profile.conflicts import ConflictingAccess
 from wmma_emu.ptx.profile.counters import COUNTERS, RATIOS
+from wmma_emu.ptx.profile.late_warps import LateWarp
 from wmma_emu.ptx.profile.lines import KernelProfile, ProfiledInstruction, ProfiledLine
 from wmma_emu.version import __version__
 
 VERSION = 1
 """The version of the format."""
 
-_FACTS = ("line", "opcode", "text", "kind", "file", "number", "is_branch", "conflicting")
+_FACTS = ("line", "opcode", "text", "kind", "file", "number", "is_branch", "conflicting", "late")
 
 
 def kernel_to_dict(kernel: KernelProfile) -> dict[str, Any]:
@@ -46,11 +47,11 @@ def kernel_from_dict(given: Mapping[str, Any]) -> KernelProfile:
 
 
 def _instruction_of(given: Mapping[str, Any]) -> ProfiledInstruction:
-    conflicting = given.get("conflicting")
-    if conflicting is None:
-        return ProfiledInstruction(**given)
-    addresses, *more = conflicting
-    return ProfiledInstruction(**{**given, "conflicting": ConflictingAccess(tuple(addresses), *more)})
+    found = {**given, "late": tuple(LateWarp(*x) for x in given.get("late", ()))}
+    if "conflicting" in given:
+        addresses, *more = given["conflicting"]
+        found["conflicting"] = ConflictingAccess(tuple(addresses), *more)
+    return ProfiledInstruction(**found)
 
 
 def json_of(kernels: Iterable[KernelProfile], sources: Mapping[str, str]) -> str:

@@ -15,6 +15,7 @@ from wmma_emu.formats.arrays import integer_of
 from wmma_emu.ptx.profile.comparison import ProfileChanges, changes_of
 from wmma_emu.ptx.profile.conflicts import ConflictExplanation, counted, explain_conflicts
 from wmma_emu.ptx.profile.counters import COUNTERS, RATIOS, Counters, counts_of
+from wmma_emu.ptx.profile.late_warps import worst_of
 from wmma_emu.ptx.profile.limits import Limit
 from wmma_emu.ptx.profile.lines import KernelProfile, ProfiledInstruction, ProfiledLine
 from wmma_emu.ptx.profile.page import page_of, table_html
@@ -106,8 +107,9 @@ class Profile:
     def _line(self, key: tuple[str, int], parts: list[ProfiledInstruction]) -> ProfiledLine:
         file, number = key
         text = self.text_of(file, number) if file else parts[0].text
+        late = worst_of(y for x in parts for y in x.late)
         where = f"{short_path(file)}:{number}" if file else f"line {number}"
-        return ProfiledLine(**counts_of(Counters.total(parts)), where=where, text=text)
+        return ProfiledLine(**counts_of(Counters.total(parts)), where=where, text=text, late=late)
 
     def text_of(self, file: str, number: int) -> str:
         """Return a line of a source file, "" if it is not available."""

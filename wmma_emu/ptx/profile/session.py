@@ -2,7 +2,7 @@
 """Profiling, and coverage, of all launches of a piece of code."""
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from os import PathLike
 from pathlib import Path
@@ -12,49 +12,88 @@ from wmma_emu.ptx.profile.coverage import KernelCoverage
 from wmma_emu.ptx.profile.profile import Profile
 
 
-class ProfiledLaunches:
-    """The profile of the launches so far, with the attributes of a `Profile`.
+class CountedLaunches:
+    """The counts of the launches so far, with the attributes of a `Profile`, or of a `KernelCoverage`.
 
     Attributes
     ----------
     profile : Profile
+        The counters; empty after `covering`.
+    coverage : KernelCoverage
+        The lines and branches that launches reached; empty after `profiling`.
+    paths : dict
+        The paths of files on this machine that have other names in the PTX.
     """
 
-    def __init__(self) -> None:
-        self.profile = Profile()
+    def __init__(self, *, counts: bool = True) -> None:
+        self.counts = counts
+        self.profile, self.coverage = Profile(), KernelCoverage()
+        self.paths: dict[str, str] = {}
 
-    def add(self, profile: Profile) -> None:
-        """Add the profile of a launch."""
-        self.profile += profile
+    def add(self, profile: Profile, coverage: KernelCoverage, paths: Mapping[str, str]) -> None:
+        """Add a launch."""
+        if self.counts:
+            self.profile += profile
+            return
+        self.coverage += coverage
+        self.paths.update(paths)
+
+    def write(self, path: str | PathLike[str]) -> None:
+        """Write the profile, see `Profile.write`; after `covering` the coverage: as Cobertura XML if the file's name
+        ends in .xml, else in the format of lcov.
+        """
+        if self.counts:
+            self.profile.write(path)
+            return
+        target = Path(path)
+        form = self.coverage.to_cobertura if target.suffix.lower() == ".xml" else self.coverage.to_lcov
+        target.write_text(form(self.paths), encoding="utf-8")
+
+    @property
+    def _found(self) -> Profile | KernelCoverage:
+        return self.profile if self.counts else self.coverage
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self.profile, name)
+        return getattr(self._found, name)
 
     def __getitem__(self, key: str) -> Any:
         return self.profile[key]
 
     def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *dir(self.profile)})
+        return sorted({*super().__dir__(), *dir(self._found)})
 
     def __str__(self) -> str:
-        return str(self.profile)
+        return str(self._found)
 
 
-_SESSIONS: ContextVar[tuple[ProfiledLaunches, ...]] = ContextVar("_SESSIONS", default=())
+_SESSIONS: ContextVar[tuple[CountedLaunches, ...]] = ContextVar("_SESSIONS", default=())
+
+
+def current_sessions() -> tuple[CountedLaunches, ...]:
+    """Return what the launches of this thread are added to."""
+    return _SESSIONS.get()
 
 
 @contextmanager
-def profiling(into: ProfiledLaunches | None = None) -> Iterator[ProfiledLaunches]:
+def _adding_to(found: CountedLaunches) -> Iterator[CountedLaunches]:
+    token = _SESSIONS.set((*_SESSIONS.get(), found))
+    try:
+        yield found
+    finally:
+        _SESSIONS.reset(token)
+
+
+def profiling(into: CountedLaunches | None = None) -> AbstractContextManager[CountedLaunches]:
     """Count all launches of a piece of code, those of plug-ins too.
 
     Parameters
     ----------
-    into : ProfiledLaunches, optional
-        The profile to which the launches are added; a new one by default.
+    into : CountedLaunches, optional
+        That to which the launches are added; a new one by default.
 
-    Yields
-    ------
-    ProfiledLaunches
+    Returns
+    -------
+    context manager of CountedLaunches
         The counters of the launches so far; they are complete when the block ends.
 
     Examples
@@ -65,63 +104,20 @@ def profiling(into: ProfiledLaunches | None = None) -> Iterator[ProfiledLaunches
     >>> profile.kernels
     ()
     """
-    found = ProfiledLaunches() if into is None else into
-    token = _SESSIONS.set((*_SESSIONS.get(), found))
-    try:
-        yield found
-    finally:
-        _SESSIONS.reset(token)
+    return _adding_to(CountedLaunches() if into is None else into)
 
 
-def current_sessions() -> tuple[ProfiledLaunches, ...]:
-    """Return the profiles to which the launches of this thread are added."""
-    return _SESSIONS.get()
-
-
-class CoveredLaunches:
-    """The coverage of the launches so far.
-
-    Attributes
-    ----------
-    coverage : KernelCoverage
-    paths : dict
-        The paths of files on this machine that have other names in the PTX.
-    """
-
-    def __init__(self) -> None:
-        self.coverage = KernelCoverage()
-        self.paths: dict[str, str] = {}
-
-    def add(self, coverage: KernelCoverage, paths: Mapping[str, str]) -> None:
-        """Merge the coverage of a launch."""
-        self.coverage += coverage
-        self.paths.update(paths)
-
-    def write(self, path: str | PathLike[str]) -> None:
-        """Write the coverage to a file: as Cobertura XML if its name ends in .xml, else in the format of lcov."""
-        target = Path(path)
-        form = self.coverage.to_cobertura if target.suffix.lower() == ".xml" else self.coverage.to_lcov
-        target.write_text(form(self.paths), encoding="utf-8")
-
-    def __str__(self) -> str:
-        return str(self.coverage)
-
-
-_COVERAGES: ContextVar[tuple[CoveredLaunches, ...]] = ContextVar("_COVERAGES", default=())
-
-
-@contextmanager
-def covering(into: CoveredLaunches | None = None) -> Iterator[CoveredLaunches]:
+def covering(into: CountedLaunches | None = None) -> AbstractContextManager[CountedLaunches]:
     """Record the source lines and branches that all launches of a piece of code reach, those of plug-ins too.
 
     Parameters
     ----------
-    into : CoveredLaunches, optional
-        The coverage to which the launches are added; a new one by default.
+    into : CountedLaunches, optional
+        That to which the launches are added; a new one by default.
 
-    Yields
-    ------
-    CoveredLaunches
+    Returns
+    -------
+    context manager of CountedLaunches
         The coverage of the launches so far.
 
     Examples
@@ -132,14 +128,4 @@ def covering(into: CoveredLaunches | None = None) -> Iterator[CoveredLaunches]:
     >>> covered.coverage.files
     ()
     """
-    found = CoveredLaunches() if into is None else into
-    token = _COVERAGES.set((*_COVERAGES.get(), found))
-    try:
-        yield found
-    finally:
-        _COVERAGES.reset(token)
-
-
-def current_coverages() -> tuple[CoveredLaunches, ...]:
-    """Return the coverages to which the launches of this thread are added."""
-    return _COVERAGES.get()
+    return _adding_to(CountedLaunches(counts=False) if into is None else into)

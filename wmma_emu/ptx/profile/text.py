@@ -8,8 +8,9 @@ from wmma_emu.display import in_columns
 from wmma_emu.errors import printable
 from wmma_emu.ptx.profile.columns import Column, shown_lines, used_columns
 from wmma_emu.ptx.profile.counters import Counters
+from wmma_emu.ptx.profile.counting import MEASURED_ON
 from wmma_emu.ptx.profile.lines import KernelProfile, ProfiledLine
-from wmma_emu.ptx.profile.occupancy import occupancy_of
+from wmma_emu.ptx.reports.frames import short_path
 
 _BAD = 0.25
 _STYLES = ("", "\x1b[33m", "\x1b[31m")
@@ -31,10 +32,16 @@ def summary_of(kernel: KernelProfile) -> list[str]:
         f"  {_number(total.executions)} PTX instructions of warps, {total.active_lanes:.1f} of 32 threads active",
     ]
     lines += [f"  {x}" for x in _facts(total)]
+    late = max((x for x in kernel.instructions if x.late), key=lambda x: x.barrier_waits, default=None)
+    if late is not None:
+        where = f"{short_path(late.file)}:{late.number}" if late.file else f"line {late.line}"
+        lines.append(f"  at {printable(where)}, {late.late[0]}")
     everything = sum(kernel.mix.values())
     mix = ", ".join(f"{kind} {count / everything:.0%}" for kind, count in kernel.mix.items())
     lines.append(f"  instructions: {mix or 'none'}")
-    lines.append(f"  {occupancy_of(kernel.arch, kernel.block, kernel.shared_bytes)}")
+    lines.append(f"  {kernel.occupancy}")
+    if kernel.arch != MEASURED_ON:
+        lines.append(f"  the rules of the counters were measured on {MEASURED_ON}, and are applied to {kernel.arch}")
     return lines
 
 
@@ -54,13 +61,18 @@ def _facts(total: Counters) -> list[str]:
     if total.local_requests:
         found.append(f"local memory: {_number(total.local_requests)} accesses, {_number(total.local_sectors)} sectors")
     if total.bulk_bytes:
-        found.append(f"bulk copies: {_number(total.bulk_bytes)} bytes")
+        found.append(f"bulk copies: {_number(total.bulk_copies)}, {_number(total.bulk_bytes)} bytes")
+    if total.textures:
+        found.append(f"textures: {_number(total.textures)} accesses of warps")
     if total.branches:
         found.append(f"branches: {_number(total.branches)}, {_number(total.divergent_branches)} of them diverge")
     if total.atomics:
         found.append(f"atomics: {_number(total.atomics)}, {_number(total.atomic_collisions)} collisions")
     if total.barriers:
-        found.append(f"barriers: {_number(total.barriers)} arrivals of warps")
+        waits = f", which wait {_number(total.barrier_waits)} instructions" if total.barrier_waits else ""
+        found.append(f"barriers: {_number(total.barriers)} arrivals of warps{waits}")
+    if total.mbarrier_operations:
+        found.append(f"mbarriers: {_number(total.mbarrier_operations)} operations of warps")
     if total.matrix_instructions:
         found.append(
             f"matrix instructions: {_number(total.matrix_instructions)}, {_number(total.multiply_adds)} multiply-adds"

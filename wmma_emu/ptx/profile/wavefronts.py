@@ -93,23 +93,25 @@ def atomic_wavefronts(addresses: Rows, size: int, active: Lanes) -> Wavefronts:
     >>> [atomic_wavefronts(lane * pitch, 4, everyone).needed.item() for pitch in (0, 4, 8)]
     [32, 1, 2]
     """
-    groups = max(size * LANES // _PASS_BYTES, 1)
-    most = _busiest_group(addresses, size, active, groups)
+    most = _busiest_group(addresses, size, active)
     return Wavefronts(most.sum(axis=1), (most > 0).sum(axis=1))
 
 
-def copy_wavefronts(source: Rows, target: Rows, size: int, active: Lanes) -> Wavefronts:
+def copy_wavefronts(source: Rows, target: Rows, size: int, active: Lanes, reads: Lanes) -> Wavefronts:
     """Count the wavefronts of ``cp.async.ca``, which moves words from the banks of the L1 cache to those of shared
-    memory: the busier of the two decides, and lanes at one word do not share it.
+    memory: the busier of the two decides, and lanes at one word do not share it. Lanes that fill zeros, those without
+    ``reads``, only write.
 
     Examples
     --------
     >>> lane, everyone = np.arange(32)[None], np.ones((1, 32), bool)
-    >>> [copy_wavefronts(lane * pitch, lane * 4, 4, everyone).needed.item() for pitch in (0, 4, 8)]
+    >>> [copy_wavefronts(lane * pitch, lane * 4, 4, everyone, everyone).needed.item() for pitch in (0, 4, 8)]
     [32, 1, 2]
+    >>> copy_wavefronts(lane * 0, lane * 4, 4, everyone, lane < 5).needed.item()
+    5
     """
-    groups = max(size * LANES // _PASS_BYTES, 1)
-    most = np.maximum(*(_busiest_group(x, size, active, groups) for x in (source, target)))
+    read, written = (_busiest_group(x, size, lanes) for x, lanes in ((source, reads), (target, active)))
+    most = np.maximum(read, written)
     return Wavefronts(most.sum(axis=1), (most > 0).sum(axis=1))
 
 
@@ -136,9 +138,9 @@ def _words(starts: Rows, size: int) -> Rows:
     return found
 
 
-def _busiest_group(addresses: Rows, size: int, active: Lanes, groups: int) -> NDArray[np.int64]:
+def _busiest_group(addresses: Rows, size: int, active: Lanes) -> NDArray[np.int64]:
     """Return how many words of the lanes are in the busiest bank of each group, equal words counted again."""
-    count = len(addresses)
+    count, groups = len(addresses), max(size * LANES // _PASS_BYTES, 1)
     words = _words(addresses, size).reshape(count * groups, -1)
     valid = np.repeat(active, words.size // active.size, axis=1).reshape(count * groups, -1)
     return _most_in_a_bank(words, valid).reshape(count, groups)
@@ -189,6 +191,17 @@ def atomic_sectors(addresses: Rows, size: int, active: Lanes) -> NDArray[np.int6
     begins[:, 1:] = (ordered[:, 1:] != ordered[:, :-1]) | ~taken[:, :-1]
     turn = lane - np.maximum.accumulate(np.where(begins, lane, 0), axis=1)
     return _distinct((ordered // SEGMENT_BYTES * LANES + turn)[..., None], taken)
+
+
+def local_requests(size: int) -> int:
+    """Return the accesses that ld.local and st.local make: one for each word of a lane's bytes.
+
+    Examples
+    --------
+    >>> [local_requests(x) for x in (1, 4, 8, 16)]
+    [1, 1, 2, 4]
+    """
+    return max(size // BANK_BYTES, 1)
 
 
 def local_sectors(addresses: Rows, size: int, active: Lanes) -> NDArray[np.int64]:

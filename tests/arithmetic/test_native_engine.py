@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Compiled code: its constants match the package, its results match the engine, and errors name what it lacks."""
+"""The native engine: its results equal the reference, and errors name what it lacks."""
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,20 +11,15 @@ import pytest
 from tests.arithmetic.helpers import distinct_products
 from tests.arithmetic.test_engines import mixture
 
-pytest.importorskip("numba")
+pytest.importorskip("llvmlite")
 from wmma_emu.arithmetic import (
     ENGINES,
     FMA_F32,
-    MODELS,
     compiled_code,
     dot_product_of,
     engines,
     matmul,
-    numba_engine,
-    numba_kernels,
-    tiles,
 )
-from wmma_emu.arithmetic import operands as numpy_operands
 from wmma_emu.errors import BackendUnavailableError, UnsupportedInstructionError
 from wmma_emu.formats import format_of
 from wmma_emu.instructions import lookup
@@ -31,39 +27,27 @@ from wmma_emu.instructions import lookup
 PRODUCTS = {**distinct_products(), "fma.f32": FMA_F32}
 
 
-def test_the_constants_in_compiled_code_equal_the_constants_of_the_package():
-    assert numba_kernels._LOWEST == numpy_operands.LOWEST
-    assert numba_kernels._ZERO == numpy_operands.ZERO
-    assert numba_kernels._LOWEST_EXPONENT == tiles._LOWEST_EXPONENT
-    assert (numba_kernels._SPECIAL, numba_kernels._NONE) == (numpy_operands.SPECIAL, numpy_operands.NONE)
-
-
-def test_no_model_keeps_more_bits_than_fit_in_compiled_sums():
-    assert numba_kernels._ROOM >= max(4 << row.fraction_bits for row in MODELS if row.scaling != "groups")
-
-
-def test_only_chains_with_f16_results_and_other_roundings_need_numpy():
-    lacking = {name for name, product in PRODUCTS.items() if not ENGINES["numba"].has(product)}
-    for name in lacking:
-        product = PRODUCTS[name]
-        assert product.model.arithmetic == "fma_chain", name
-        assert product.model.c_joins == "each_add" or product.rounding != "RNE" or product.c != product.d, name
-    assert len(lacking) < len(PRODUCTS) / 10
+def test_every_product_of_the_table_has_native_code():
+    assert all(ENGINES["native"].has(product) for product in PRODUCTS.values())
 
 
 def test_the_error_for_an_unsupported_arithmetic_names_an_engine_that_supports_it():
-    product = dot_product_of(lookup("mma.sync.aligned.m8n8k4.row.col.f16.f16.f16.f16"), "sm_90")
-    zeros = np.zeros((4, 4), np.uint16)
-    with pytest.raises(UnsupportedInstructionError, match=r"engine='numba' does not support f32 .*use engine='numpy'"):
-        matmul(product, zeros, zeros, zeros, engine="numba")
+    product = PRODUCTS["fma.f32"]
+    product = replace(product, model=replace(product.model, accumulator="f16", operand_format=""))
+    zeros = np.zeros((4, 4), np.uint32)
+    with pytest.raises(UnsupportedInstructionError, match=r"engine='native' does not support f16 .*use engine='numpy'"):
+        matmul(product, zeros, zeros, zeros, engine="native")
+
+
+def test_the_old_name_of_the_engine_works_with_a_warning():
+    with pytest.warns(DeprecationWarning, match="engine='numba' is now engine='native'"):
+        assert engines.check_engine("numba") == "native"
 
 
 @pytest.mark.sweep(keep=1 / 4)
 @pytest.mark.parametrize("name", [n for n, p in PRODUCTS.items() if p.chains][::9])
 def test_raw_bit_patterns_match_the_reference_engine_over_many_steps(name):
     product = PRODUCTS[name]
-    if not ENGINES["numba"].has(product):
-        pytest.skip("not compiled")
     rng = np.random.default_rng(21)
     k = 6 * product.k
     a, b, c = (
@@ -71,14 +55,12 @@ def test_raw_bit_patterns_match_the_reference_engine_over_many_steps(name):
         for fmt, shape in ((product.a, (5, k)), (product.b, (k, 7)), (product.c, (5, 7)))
     )
     expected = matmul(product, a, b, c, engine="reference")
-    np.testing.assert_array_equal(matmul(product, a, b, c, engine="numba"), expected)
+    np.testing.assert_array_equal(matmul(product, a, b, c, engine="native"), expected)
 
 
 @pytest.mark.parametrize("name", [n for n, p in PRODUCTS.items() if p.model.arithmetic == "aligned_sum"])
 def test_the_largest_significands_of_all_terms_do_not_overflow_int32(name):
     product = PRODUCTS[name]
-    if not ENGINES["numba"].has(product):
-        pytest.skip("not compiled")
 
     def largest(fmt):
         one = fmt.bias << (fmt.fraction_bits + fmt.ignored_low_bits)
@@ -92,16 +74,14 @@ def test_the_largest_significands_of_all_terms_do_not_overflow_int32(name):
     for c in (0, format_of(product.c.name).max_finite, largest(product.c)):
         sums = np.full((3, 3), c, product.c.storage)
         expected = matmul(product, a, b, sums, engine="reference")
-        np.testing.assert_array_equal(matmul(product, a, b, sums, engine="numba"), expected)
+        np.testing.assert_array_equal(matmul(product, a, b, sums, engine="native"), expected)
 
 
 @pytest.mark.sweep(keep=1 / 4)
-@pytest.mark.parametrize("engine", ["numpy", "numba", "auto"])
+@pytest.mark.parametrize("engine", ["numpy", "native", "auto"])
 @pytest.mark.parametrize("name", [n for n, p in PRODUCTS.items() if p.chains][::6])
 def test_views_and_read_only_arrays_are_accepted_and_unchanged(name, engine):
     product = PRODUCTS[name]
-    if engine == "numba" and not ENGINES["numba"].has(product):
-        pytest.skip("not compiled")
     rng = np.random.default_rng(22)
     wide = mixture(product.a, (26, 4 * product.k), rng)
     a, b = wide[::2, ::2], mixture(product.b, (11, 2 * product.k), rng).T
@@ -115,7 +95,7 @@ def test_views_and_read_only_arrays_are_accepted_and_unchanged(name, engine):
         np.testing.assert_array_equal(x, y)
 
 
-@pytest.mark.parametrize("engine", ["reference", "numpy", "numba"])
+@pytest.mark.parametrize("engine", ["reference", "numpy", "native"])
 @pytest.mark.parametrize("shape", [(0, 3, 2), (3, 0, 2), (3, 2, 0), (1, 1, 1), (37, 41, 3)])
 def test_sizes_of_zero_one_and_primes(shape, engine):
     product = dot_product_of(lookup("m16n8k16.f32.f16.f16.f32"), "sm_90")
@@ -131,7 +111,7 @@ def test_sizes_of_zero_one_and_primes(shape, engine):
         np.testing.assert_array_equal(d[:2, :3], matmul(product, a[:2], b[:, :3], c[:2, :3], engine="reference"))
 
 
-@pytest.mark.parametrize("engine", ["numpy", "numba"])
+@pytest.mark.parametrize("engine", ["numpy", "native"])
 def test_operands_of_only_nan_give_canonical_nans(engine):
     product = dot_product_of(lookup("m16n8k16.f32.bf16.bf16.f32"), "sm_90")
     nan = np.full((40, 64), 0xFFC1, np.uint16)
@@ -139,35 +119,35 @@ def test_operands_of_only_nan_give_canonical_nans(engine):
     assert (d == 0x7FFFFFFF).all()
 
 
-WITHOUT_NUMBA = """
+WITHOUT_LLVM = """
 import sys
-sys.modules["numba"] = None
+sys.modules["llvmlite"] = None
 import numpy as np, wmma_emu as we
 A = np.full((800, 800), 1.5, np.float16)
 for _ in range(2):
     print(we.gemm(A, A)[0, 0])
 print(we.gemm(A, A, engine="numpy")[0, 0])
 try:
-    we.gemm(A, A, engine="numba")
+    we.gemm(A, A, engine="native")
 except ImportError as error:
     print(type(error).__name__, error)
 """
 
 
-def test_without_numba_auto_uses_numpy_with_a_note_and_numba_is_an_error():
-    done = subprocess.run([sys.executable, "-c", WITHOUT_NUMBA], capture_output=True, text=True, check=True)
+def test_without_llvmlite_auto_uses_numpy_with_a_note_and_native_is_an_error():
+    done = subprocess.run([sys.executable, "-c", WITHOUT_LLVM], capture_output=True, text=True, check=True)
     first, again, numpy, error = done.stdout.splitlines()
     assert first == again == numpy == "1800.0"
-    assert error.startswith("BackendUnavailableError engine='numba' needs numba, which")
+    assert error.startswith("BackendUnavailableError engine='native' needs llvmlite, which")
     assert "install the extra `fast`" in error
     [note] = done.stderr.splitlines()
-    assert note.startswith("wmma_emu: engine='auto' uses numpy instead of numba, the faster engine, which ")
+    assert note.startswith("wmma_emu: engine='auto' uses numpy instead of native, the faster engine, which ")
 
 
-def test_a_small_product_does_not_load_numba():
+def test_a_small_product_does_not_load_llvmlite():
     code = (
         "import sys, numpy as np, wmma_emu as we; we.gemm(np.ones((32, 32), 'f2'), np.ones((32, 32), 'f2')); "
-        "print('numba' in sys.modules)"
+        "print('llvmlite' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
@@ -180,14 +160,14 @@ def test_an_engine_whose_library_is_missing_names_the_extra(monkeypatch):
         engines.check_engine("cupy")
 
 
-def test_integers_use_blas_without_numba(monkeypatch):
-    monkeypatch.setattr(engines, "_problem", lambda engine: pytest.fail("numba was checked"))
+def test_integers_use_blas_without_compiled_code(monkeypatch):
+    monkeypatch.setattr(engines, "_problem", lambda engine: pytest.fail("the compiler was checked"))
     product = dot_product_of(lookup("m16n8k32.s32.s8.s8.s32"), "sm_90")
     ones = np.ones((256, 256), np.uint8)
     assert (matmul(product, ones, ones, np.zeros((256, 256), np.uint32)) == 256).all()
 
 
-def test_a_numba_that_cannot_be_imported_is_named_with_its_reason(monkeypatch, capsys):
+def test_a_compiler_that_cannot_be_imported_is_named_with_its_reason(monkeypatch, capsys):
     monkeypatch.setattr(engines, "_problem", lambda engine: "which cannot be imported (it needs another NumPy)")
     product = dot_product_of(lookup("m16n8k16.f32.f16.f16.f32"), "sm_90")
     monkeypatch.setattr(compiled_code, "_TO_LOAD", 0.0)
@@ -196,26 +176,15 @@ def test_a_numba_that_cannot_be_imported_is_named_with_its_reason(monkeypatch, c
     zeros = np.zeros((32, 32), np.uint16)
     matmul(product, zeros, zeros, np.zeros((32, 32), np.uint32))
     assert capsys.readouterr().err == (
-        "wmma_emu: engine='auto' uses numpy instead of numba, the faster engine, which cannot be imported "
+        "wmma_emu: engine='auto' uses numpy instead of native, the faster engine, which cannot be imported "
         "(it needs another NumPy)\n"
     )
 
 
-@pytest.mark.parametrize("engine", ["reference", "numpy", "numba"])
+@pytest.mark.parametrize("engine", ["reference", "numpy", "native"])
 def test_without_products_c_is_unchanged_including_nan(engine):
     product = dot_product_of(lookup("m16n8k16.f32.f16.f16.f32"), "sm_90")
     c = np.full((40, 40), 0x7FFF_FFFE, np.uint32)
     d = matmul(product, np.zeros((40, 0), np.uint16), np.zeros((0, 40), np.uint16), c, engine=engine)
     np.testing.assert_array_equal(d, c)
     assert d is not c
-
-
-def test_the_error_for_an_unusable_cache_includes_the_remedy(monkeypatch):
-    def damaged(*operands):
-        raise EOFError("Ran out of input")
-
-    monkeypatch.setattr(numba_engine, "multiply_tile", damaged)
-    product = dot_product_of(lookup("m16n8k16.f32.f16.f16.f32"), "sm_90")
-    zeros = np.zeros((16, 16), np.uint16)
-    with pytest.raises(BackendUnavailableError, match=r"cache of compiled code .Ran out of input.; delete .*nbc"):
-        matmul(product, zeros, zeros, np.zeros((16, 16), np.uint32), engine="numba")
