@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The corpora: where launches come from, and how they are divided among workers."""
 
+import fnmatch
+import os
 import runpy
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -112,6 +114,20 @@ def _bundles(share: Share) -> Iterator[Attempt]:
     return share.of(Attempt(str(name_of(x, y)), partial(emulated_bundle, y)) for x, y in found)
 
 
+def _languages(share: Share) -> Iterator[Attempt]:
+    """Yield cases of `tools.language_programs`; the arguments are the folder of checkouts, and patterns of names."""
+    import tools.language_programs.projects  # noqa: F401 # which adds their cases
+    from tools.language_programs.case import CASES as PROGRAMS
+    from tools.language_programs.case import use_checkouts
+    from tools.language_programs.running import run_case
+
+    os.environ.setdefault("TORCHDYNAMO_DISABLE", "1")
+    root, *patterns = share.given
+    use_checkouts(Path(root))
+    names = [x for x in PROGRAMS if any(fnmatch.fnmatch(x, y) for y in patterns or ["*"])]
+    return share.of(Attempt(x, partial(run_case, PROGRAMS[x], "h100", None, twice=False)) for x in names)
+
+
 def _module(share: Share) -> Iterator[Attempt]:
     """Yield a module with its arguments, such as a tool that launches kernels; one worker runs it."""
     if share.number == 0:
@@ -128,7 +144,7 @@ def _run_module(name: str, arguments: Sequence[str]) -> None:
 
 CORPORA: dict[str, Callable[[Share], Iterator[Attempt]]] = {
     "mutants": _mutants, "programs": _programs, "examples": _examples, "planted": _planted, "tests": _tests,
-    "suites": _suites, "bundles": _bundles, "module": _module,
+    "suites": _suites, "bundles": _bundles, "languages": _languages, "module": _module,
 }  # fmt: skip
 """The corpora by name: functions of the share of a worker."""
 

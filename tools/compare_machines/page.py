@@ -22,13 +22,15 @@ _COMMANDS = {
     "programs": "programs --workers 6 --seconds 335 --seed 101",
     "examples": "examples", "planted": "planted", "tests": "tests",
     "suites": "suites SOURCES /usr/local/cuda/include", "bundles": "bundles BUNDLES",
+    "languages": "languages CHECKOUTS",
     "module": "module tools.run_nvidia_samples --cuda-samples DIR",
 }  # fmt: skip
 
 _MEANINGS = {
     "mutants": "altered kernels", "programs": "random programs", "examples": "kernels of `examples/ptx`",
     "planted": "planted bugs, and the kernels without them", "tests": "recorded launches of the tests",
-    "suites": "labelled suites", "bundles": "launches of other projects' programs", "module": "programs",
+    "suites": "labelled suites", "bundles": "launches of other projects' programs",
+    "languages": "Triton programs", "module": "programs",
 }  # fmt: skip
 
 
