@@ -8,6 +8,7 @@
     python -m tools.compare_machines tests [PATH ...]                   # launches of tests, at first of recorded ones
     python -m tools.compare_machines suites SOURCES HEADERS [NAME ...]   # tools/labelled_suites/README.md names them
     python -m tools.compare_machines bundles FOLDER ...                 # launches that tools.launch_bundles reads
+    python -m tools.compare_machines drawn FOLDER ...                   # the kernels of tools.drawn_launches
     python -m tools.compare_machines languages CHECKOUTS [NAME ...]     # cases of tools.language_programs
     python -m tools.compare_machines module NAME ARGUMENT ...           # launches of any program
     python -m tools.compare_machines page RESULTS ... --out docs/evidence/machines-DATE.md

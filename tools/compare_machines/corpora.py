@@ -5,6 +5,7 @@ import fnmatch
 import os
 import runpy
 import sys
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import count, islice
@@ -114,6 +115,18 @@ def _bundles(share: Share) -> Iterator[Attempt]:
     return share.of(Attempt(str(name_of(x, y)), partial(emulated_bundle, y)) for x, y in found)
 
 
+def _drawn(share: Share) -> Iterator[Attempt]:
+    """Yield files of PTX of other projects, with arguments that `tools.drawn_launches` draws."""
+    from tools.drawn_launches import draw_launches
+
+    def perform(path: Path) -> None:
+        with tempfile.TemporaryDirectory() as bundles:
+            draw_launches(path, Path(bundles), seconds=3, tries=4, most=4)
+
+    paths = sorted(y for x in share.given for y in Path(x).glob("*/*.ptx"))
+    return share.of(Attempt(f"{x.parent.name}/{x.name}", partial(perform, x)) for x in paths)
+
+
 def _languages(share: Share) -> Iterator[Attempt]:
     """Yield cases of `tools.language_programs`; the arguments are the folder of checkouts, and patterns of names."""
     import tools.language_programs.projects  # noqa: F401 # which adds their cases
@@ -144,7 +157,7 @@ def _run_module(name: str, arguments: Sequence[str]) -> None:
 
 CORPORA: dict[str, Callable[[Share], Iterator[Attempt]]] = {
     "mutants": _mutants, "programs": _programs, "examples": _examples, "planted": _planted, "tests": _tests,
-    "suites": _suites, "bundles": _bundles, "languages": _languages, "module": _module,
+    "suites": _suites, "bundles": _bundles, "drawn": _drawn, "languages": _languages, "module": _module,
 }  # fmt: skip
 """The corpora by name: functions of the share of a worker."""
 

@@ -22,6 +22,7 @@ _COMMANDS = {
     "programs": "programs --workers 6 --seconds 335 --seed 101",
     "examples": "examples", "planted": "planted", "tests": "tests",
     "suites": "suites SOURCES /usr/local/cuda/include", "bundles": "bundles BUNDLES",
+    "drawn": "drawn FOLDER",
     "languages": "languages CHECKOUTS",
     "module": "module tools.run_nvidia_samples --cuda-samples DIR",
 }  # fmt: skip
@@ -30,7 +31,7 @@ _MEANINGS = {
     "mutants": "altered kernels", "programs": "random programs", "examples": "kernels of `examples/ptx`",
     "planted": "planted bugs, and the kernels without them", "tests": "recorded launches of the tests",
     "suites": "labelled suites", "bundles": "launches of other projects' programs",
-    "languages": "Triton programs", "module": "programs",
+    "drawn": "kernels of other projects with drawn arguments", "languages": "Triton programs", "module": "programs",
 }  # fmt: skip
 
 
