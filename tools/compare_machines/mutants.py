@@ -39,6 +39,8 @@ ORIGINALS = {
 }  # fmt: skip
 """The kernels by the names of their cases."""
 
+_KINDS = (*ALTERATIONS, "shortened", "reshaped")
+
 _EXAMPLES = [x for x in ORIGINALS if x in CASES]
 _PLANTED = [x for x in ORIGINALS if x not in CASES]
 
@@ -46,13 +48,13 @@ _PLANTED = [x for x in ORIGINALS if x not in CASES]
 def mutants(seed: int, names: Sequence[str] = ()) -> Iterator[Attempt]:
     """Yield altered kernels in a random order; two of three are larger kernels, those of the examples.
 
-    Each has one change of one line, or half of an array.
+    Each has one change: of one line, of an array, which has half of its elements, or of the grid or the block.
     """
     rng = np.random.default_rng(seed)
     while True:
         some = names or (_EXAMPLES if rng.random() < 2 / 3 else _PLANTED)
         name = some[int(rng.integers(len(some)))]
-        kind = "shortened" if rng.random() < 0.05 else [*ALTERATIONS][rng.integers(len(ALTERATIONS))]
+        kind = _KINDS[int(rng.integers(len(_KINDS)))]
         for number in rng.permutation(_length(name)):
             attempt = mutant(f"{name} {kind} {number} {rng.integers(1 << 30)}")
             if attempt is not None:
@@ -68,12 +70,12 @@ def mutant(described: str) -> Attempt | None:
     name, kind, number, choice = described.split(" ")
     original = ORIGINALS[name]
     head, lines = original.divided()
-    is_shortened = kind == "shortened"
-    body = "\n".join(lines) if is_shortened else altered(lines, int(number), kind, int(choice))
+    body = altered(lines, int(number), kind, int(choice)) if kind in ALTERATIONS else "\n".join(lines)
     if body is None:
         return None
-    arguments = partial(_shortened, original, int(choice)) if is_shortened else original.arguments
-    return Attempt(described, lambda: launch(head + body, original.kernel, original.shape, [*arguments()], **LIMITS))
+    arguments = partial(_shortened, original, int(choice)) if kind == "shortened" else original.arguments
+    shape = _reshaped(original, int(choice)) if kind == "reshaped" else original.shape
+    return Attempt(described, lambda: launch(head + body, original.kernel, shape, [*arguments()], **LIMITS))
 
 
 def _length(name: str) -> int:
@@ -91,3 +93,15 @@ def _shortened(original: Original, choice: int) -> list[Any]:
         at = arrays[choice % len(arrays)]
         drawn[at] = np.ascontiguousarray(drawn[at]).reshape(-1)[: drawn[at].size // 2].copy()
     return drawn
+
+
+def _reshaped(original: Original, choice: int) -> tuple[Any, Any, int]:
+    """Return grid, block and bytes of shared memory, one of them changed."""
+    grid, block, shared = original.shape
+    grids, blocks = ([*x] if isinstance(x, tuple) else [x] for x in (grid, block))
+    changed = grids if choice % 3 == 0 else blocks
+    number, count = choice // 3, changed[0]
+    if number % 8 == 7:
+        return grid, block, shared // 2
+    changed[0] = [1, count + 1, max(count - 1, 1), 2 * count, count // 2 or 1, 17, 33][number % 8]
+    return tuple(grids), tuple(blocks), shared
