@@ -20,12 +20,16 @@ printed with the arguments that reproduce it, and the exit status is 1. The last
 
 import argparse
 import sys
+import time
 from pathlib import Path
 
 from tools.compare_machines.corpora import CORPORA, shares
 from tools.compare_machines.page import write_page
 from tools.compare_machines.summary import Summary
 from tools.compare_machines.workers import made_by
+
+_BETWEEN = 20
+"""Seconds after which the results are written again."""
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -52,12 +56,16 @@ def main(arguments: list[str] | None = None) -> int:
         return write_page([Path(x) for x in options.given], options.out)
     given = (*options.given, *more)
     summary = Summary(options.corpus, options.name, options.source, options.workers, options.seed)
+    written = time.monotonic()
     for made in made_by(options.corpus, shares(options.workers, options.seed, given, options.only),
                         options.seconds, options.patience):  # fmt: skip
         summary.add(made)
         for row in made.rows:
             if row.is_difference:
                 print(f"{row.place} ({row.kernel}): {row.why}\n    --only '{made.name}'", flush=True)
+        if options.json and time.monotonic() > written + _BETWEEN:
+            summary.write(options.json)
+            written = time.monotonic()
         if summary.launches >= options.count:
             break
     print(summary)

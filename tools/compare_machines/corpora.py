@@ -23,10 +23,11 @@ __all__ = ["CORPORA", "Share"]
 ROOT = Path(__file__).parents[2]
 
 _RECORDED = (
-    "tests/vectors", "tests/ptx/kernels", "tests/ptx/steps/test_recorded_atomics.py", "tests/ptx/steps/test_video.py",
-    "tests/ptx/memory/test_recorded_accesses.py", "tests/ptx/memory/test_recorded_mbarriers.py",
-    "tests/ptx/memory/test_shared_addresses.py", "tests/ptx/profile/test_recorded_counters.py",
-    "tests/ptx/tensor_maps", "tests/ptx/textures", "tests/scalar/test_approx_recorded.py", "tests/wmma",
+    "tests/vectors/test_textures.py", "tests/ptx/kernels", "tests/ptx/memory/test_recorded_accesses.py",
+    "tests/ptx/memory/test_recorded_mbarriers.py", "tests/ptx/memory/test_shared_addresses.py",
+    "tests/ptx/profile/test_recorded_counters.py", "tests/ptx/program/test_known_constants.py",
+    "tests/ptx/steps/test_recorded_atomics.py", "tests/ptx/steps/test_scalar_table.py",
+    "tests/ptx/steps/test_video.py", "tests/ptx/tensor_maps", "tests/ptx/textures",
 )  # fmt: skip
 """The tests that launch kernels whose results a GPU recorded."""
 
