@@ -102,7 +102,7 @@ class _Comparison:
             return asked
 
         def note(outcome: Outcome, why: str = "", *, found: bool = False) -> None:
-            place = self._place or os.environ.get("PYTEST_CURRENT_TEST", "").removesuffix(" (call)")
+            place = os.environ.get("PYTEST_CURRENT_TEST", self._place).removesuffix(" (call)")
             self._note(Row(place, runner.kernel.called, outcome, why, found))
 
         try:
