@@ -14,7 +14,7 @@ __all__ = ["write_page"]
 _COLUMNS = {
     "equal": (Outcome.EQUAL,), "flag and finding": (Outcome.FOUND,), "ran twice": (Outcome.TWICE,),
     "NumPy at once": (Outcome.AT_ONCE,), "as asked": (Outcome.ASKED,),
-    "error": (Outcome.ERROR, Outcome.BEYOND), "not launched": (Outcome.NOT_LAUNCHED,),
+    "error": (Outcome.ERROR, Outcome.BEYOND, Outcome.NO_END), "not launched": (Outcome.NOT_LAUNCHED,),
 }  # fmt: skip
 
 _COMMANDS = {
@@ -109,6 +109,9 @@ def _lists(run: dict[str, Any]) -> Iterator[str]:
         yield from (f"- `{place}`, `{kernel}`: {why}" for place, kernel, why in run["differences"])
         yield ""
     yield from _reasons(run, Outcome.AT_ONCE, "NumPy at once")
+    yield from _reasons(run, Outcome.ERROR, "Errors")
+    yield from _reasons(run, Outcome.BEYOND, "A limit on the NumPy machine only")
+    yield from _reasons(run, Outcome.NO_END, "No end in time")
     if run["corpus"] in ("mutants", "programs"):
         yield from _reasons(run, Outcome.TWICE, "Ran twice")
         return

@@ -42,6 +42,8 @@ class Outcome(StrEnum):
     """The options of the launch need the NumPy machine."""
     ERROR = "error"
     """The launch ends with an error, such as a limit."""
+    NO_END = "no end in time"
+    """The attempt takes too long; another process continues."""
     NOT_LAUNCHED = "not launched"
     """The text or the launch is illegal."""
     BEYOND = "beyond a limit on NumPy only"

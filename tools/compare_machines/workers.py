@@ -53,7 +53,7 @@ def made_by(corpus: str, shares: Sequence[Share], seconds: float, patience: floa
                 if worker.connection in ready:
                     made, continues = _received(worker)
                 elif worker.name and time.time() - worker.since > patience:
-                    made, continues = _ended(worker, f"no end after {patience:.0f} s"), False
+                    made, continues = _ended(worker, Outcome.NO_END, f"no end after {patience:.0f} s"), False
                 else:
                     continue
                 if made is not None:
@@ -84,7 +84,7 @@ def _received(worker: _Worker) -> tuple[Made | None, bool]:
         worker.process.join()
         if not worker.name:
             raise RuntimeError("a worker cannot start") from None
-        return _ended(worker, f"the process ended with {worker.process.exitcode}"), False
+        return _ended(worker, Outcome.DIFFERENT, f"the process ended with {worker.process.exitcode}"), False
     if message is None:
         return None, False
     if isinstance(message, Made):
@@ -95,9 +95,9 @@ def _received(worker: _Worker) -> tuple[Made | None, bool]:
     return None, True
 
 
-def _ended(worker: _Worker, why: str) -> Made:
+def _ended(worker: _Worker, outcome: Outcome, why: str) -> Made:
     worker.process.kill()
-    return Made(worker.name, [Row(worker.name, "", Outcome.DIFFERENT, why)], 0)
+    return Made(worker.name, [Row(worker.name, "", outcome, why)], 0)
 
 
 def _serve(corpus: str, share: Share, end: float, skipped: int, connection: Connection) -> None:
