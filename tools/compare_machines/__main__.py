@@ -26,7 +26,7 @@ from pathlib import Path
 from tools.compare_machines.corpora import CORPORA, shares
 from tools.compare_machines.page import write_page
 from tools.compare_machines.summary import Summary
-from tools.compare_machines.watch import Outcome
+from tools.compare_machines.watch import Agreement
 from tools.compare_machines.workers import made_by
 
 _BETWEEN = 20
@@ -62,7 +62,7 @@ def main(arguments: list[str] | None = None) -> int:
                         options.seconds, options.patience):  # fmt: skip
         summary.add(made)
         for row in made.rows:
-            if row.outcome in (Outcome.DIFFERENT, Outcome.NO_END):
+            if row.outcome in (Agreement.DIFFERENT, Agreement.NO_END):
                 print(f"{row.place} ({row.kernel}): {row.why}\n    --only '{made.name}'", flush=True)
         if options.json and time.monotonic() > written + _BETWEEN:
             summary.write(options.json)

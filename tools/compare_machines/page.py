@@ -2,24 +2,25 @@
 """The page of evidence: what was compared, where and when, and every launch that ran twice."""
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from tools.compare_machines.watch import Outcome
+from tools.compare_machines.watch import Agreement
 
 __all__ = ["write_page"]
 
 _COLUMNS = {
-    "equal": (Outcome.EQUAL,), "flag and finding": (Outcome.FOUND,), "ran twice": (Outcome.TWICE,),
-    "NumPy at once": (Outcome.AT_ONCE,), "as asked": (Outcome.ASKED,),
-    "error": (Outcome.ERROR, Outcome.BEYOND, Outcome.NO_END), "not launched": (Outcome.NOT_LAUNCHED,),
+    "equal": (Agreement.EQUAL,), "flag and finding": (Agreement.FOUND,), "ran twice": (Agreement.TWICE,),
+    "NumPy at once": (Agreement.AT_ONCE,), "as asked": (Agreement.ASKED,),
+    "error": (Agreement.ERROR, Agreement.BEYOND, Agreement.NO_END), "not launched": (Agreement.NOT_LAUNCHED,),
 }  # fmt: skip
 
 _COMMANDS = {
-    "mutants": "mutants --workers 6 --seconds 335 --seed 101",
-    "programs": "programs --workers 6 --seconds 335 --seed 101",
+    "mutants": "mutants --workers 3 --seconds 335 --seed 101",
+    "programs": "programs --workers 3 --seconds 335 --seed 101",
     "examples": "examples", "planted": "planted", "tests": "tests",
     "suites": "suites SOURCES /usr/local/cuda/include", "bundles": "bundles BUNDLES",
     "drawn": "drawn FOLDER",
@@ -33,6 +34,8 @@ _MEANINGS = {
     "suites": "labelled suites", "bundles": "launches of other projects' programs",
     "drawn": "kernels of other projects with drawn arguments", "languages": "Triton programs", "module": "programs",
 }  # fmt: skip
+
+_RANDOM = ("mutants", "programs")
 
 
 def write_page(results: Sequence[Path], out: Path) -> int:
@@ -51,7 +54,7 @@ def write_page(results: Sequence[Path], out: Path) -> int:
 
 def _title(run: dict[str, Any]) -> str:
     name = run["name"] or _MEANINGS[run["corpus"]]
-    return f"{name}, seed {run['seed']}" if run["corpus"] in ("mutants", "programs") else name
+    return f"{name}, seed {run['seed']}" if run["corpus"] in _RANDOM else name
 
 
 def _table(runs: Sequence[dict[str, Any]]) -> Iterator[str]:
@@ -59,10 +62,11 @@ def _table(runs: Sequence[dict[str, Any]]) -> Iterator[str]:
     yield f"| {' | '.join(head)} |\n|{'---|' * len(head)}"
     for run in runs:
         yield _line(_title(run), [run])
-    for corpus in ("mutants", "programs"):
-        mine = [x for x in runs if x["corpus"] == corpus]
+    groups = {_MEANINGS[x]: [x] for x in _RANDOM} | {"all others": [x for x in _MEANINGS if x not in _RANDOM]}
+    for name, corpora in groups.items():
+        mine = [x for x in runs if x["corpus"] in corpora]
         if len(mine) > 1:
-            yield _line(f"**{_MEANINGS[corpus]}, together**", mine)
+            yield _line(f"**{name}, together**", mine)
 
 
 def _line(title: str, runs: Sequence[dict[str, Any]]) -> str:
@@ -70,10 +74,10 @@ def _line(title: str, runs: Sequence[dict[str, Any]]) -> str:
     for run in runs:
         outcomes.update(run["outcomes"])
     counts = [sum(outcomes[x] for x in kinds) for kinds in _COLUMNS.values()]
-    right = outcomes[Outcome.EQUAL] + outcomes[Outcome.TWICE]
-    share = f"{100 * outcomes[Outcome.TWICE] / right:.1f} %" if right else ""
+    right = outcomes[Agreement.EQUAL] + outcomes[Agreement.TWICE]
+    share = f"{100 * outcomes[Agreement.TWICE] / right:.1f} %" if right else ""
     hours = sum(x["cpu_seconds"] for x in runs) / 3600
-    numbers = [f"{x:,}" for x in (*counts, outcomes[Outcome.DIFFERENT])]
+    numbers = [f"{x:,}" for x in (*counts, outcomes[Agreement.DIFFERENT])]
     return f"| {' | '.join([title, *numbers, share, f'{hours:.2f}'])} |"
 
 
@@ -94,7 +98,7 @@ def _altered(runs: Sequence[dict[str, Any]]) -> Iterator[str]:
             kernels |= {*run["kernels"]}
     if not counts:
         return
-    launched = [x for x in Outcome if x is not Outcome.NOT_LAUNCHED and any(y == x for _, y in counts)]
+    launched = [x for x in Agreement if x is not Agreement.NOT_LAUNCHED and any(y == x for _, y in counts)]
     yield f"## Altered kernels\n\n{len(kernels)} kernels were altered, by one change each.\n"
     yield f"| change | {' | '.join(launched)} |\n|{'---|' * (len(launched) + 1)}"
     for kind in sorted({x for x, _ in counts}):
@@ -103,30 +107,35 @@ def _altered(runs: Sequence[dict[str, Any]]) -> Iterator[str]:
 
 
 def _lists(run: dict[str, Any]) -> Iterator[str]:
-    yield f"## {_title(run).capitalize()}\n"
+    title = _title(run)
+    yield f"## {title[0].upper()}{title[1:]}\n"
     if run["differences"]:
         yield "**Differences:**\n"
         yield from (f"- `{place}`, `{kernel}`: {why}" for place, kernel, why in run["differences"])
         yield ""
-    yield from _reasons(run, Outcome.AT_ONCE, "NumPy at once")
-    yield from _reasons(run, Outcome.ERROR, "Errors")
-    yield from _reasons(run, Outcome.BEYOND, "A limit on the NumPy machine only")
-    yield from _reasons(run, Outcome.NO_END, "No end in time")
-    if run["corpus"] in ("mutants", "programs"):
-        yield from _reasons(run, Outcome.TWICE, "Ran twice")
+    yield from _reasons(run, Agreement.AT_ONCE, "NumPy at once")
+    yield from _reasons(run, Agreement.ERROR, "Errors")
+    yield from _reasons(run, Agreement.BEYOND, "A limit on the NumPy machine only")
+    yield from _reasons(run, Agreement.NO_END, "No end in time")
+    if run["corpus"] in _RANDOM:
+        yield from _reasons(run, Agreement.TWICE, "Ran twice")
         return
     yield from _twice(run)
 
 
-def _reasons(run: dict[str, Any], outcome: Outcome, title: str) -> Iterator[str]:
-    found = [(why, n) for x, why, n in run["reasons"] if x == outcome]
+def _reasons(run: dict[str, Any], outcome: Agreement, title: str) -> Iterator[str]:
+    found: Counter[str] = Counter()
+    for x, why, n in run["reasons"]:
+        if x == outcome:
+            found[_shown(why)] += n
     if found:
-        yield f"{title}: {'; '.join(f'{_shown(why)} ({n:,})' for why, n in found)}.\n"
+        yield f"{title}: {'; '.join(f'{why} ({n:,})' for why, n in found.most_common())}.\n"
 
 
 def _shown(why: str) -> str:
-    """Return a reason; the name of an instruction as code."""
-    return f"`{why}`" if "." in why and " " not in why else why
+    """Return a reason without places; the name of an instruction is code."""
+    first, *rest = re.sub(r"line \d+", "a line", why.split("; block")[0].split(": ")[0]).split(" ")
+    return " ".join([f"`{first}`" if "." in first else first, *rest])
 
 
 def _twice(run: dict[str, Any]) -> Iterator[str]:

@@ -11,7 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from tools.compare_machines.watch import Outcome
+from tools.compare_machines.watch import Agreement
 from tools.compare_machines.workers import Made
 
 __all__ = ["Summary"]
@@ -22,9 +22,9 @@ class Summary:
 
     def __init__(self, corpus: str, name: str, source: str, workers: int, seed: int) -> None:
         self._about = {"corpus": corpus, "name": name, "source": source, "workers": workers, "seed": seed}
-        self.outcomes: Counter[Outcome] = Counter()
-        self.reasons: Counter[tuple[Outcome, str]] = Counter()
-        self.alterations: Counter[tuple[str, Outcome]] = Counter()
+        self.outcomes: Counter[Agreement] = Counter()
+        self.reasons: Counter[tuple[Agreement, str]] = Counter()
+        self.alterations: Counter[tuple[str, Agreement]] = Counter()
         self.kernels: set[str] = set()
         self.differences: list[tuple[str, str, str]] = []
         self.twice: list[tuple[str, str, str]] = []
@@ -40,7 +40,7 @@ class Summary:
     @property
     def right(self) -> int:
         """The number of launches without a finding that the native machine began."""
-        return self.outcomes[Outcome.EQUAL] + self.outcomes[Outcome.TWICE]
+        return self.outcomes[Agreement.EQUAL] + self.outcomes[Agreement.TWICE]
 
     def add(self, made: Made) -> None:
         """Count the launches of an attempt."""
@@ -50,12 +50,12 @@ class Summary:
             if self._about["corpus"] == "mutants":
                 self.kernels.add(made.name.split()[0])
                 self.alterations[made.name.split()[1], row.outcome] += 1
-            self.findings_at_once += row.outcome == Outcome.AT_ONCE and row.has_finding
-            if row.outcome not in (Outcome.EQUAL, Outcome.DIFFERENT):
+            self.findings_at_once += row.outcome == Agreement.AT_ONCE and row.has_finding
+            if row.outcome not in (Agreement.EQUAL, Agreement.DIFFERENT):
                 self.reasons[row.outcome, row.why] += 1
             if row.is_difference:
                 self.differences.append((row.place, row.kernel, row.why))
-            if row.outcome == Outcome.TWICE:
+            if row.outcome == Agreement.TWICE:
                 self.twice.append((row.place, row.kernel, row.why))
 
     def as_dict(self) -> dict[str, Any]:
@@ -77,7 +77,7 @@ class Summary:
     def __str__(self) -> str:
         lines = [f"{n:7} {x}" for x, n in self.outcomes.most_common()]
         lines += [f"{n:7}     {x}: {why}" for (x, why), n in self.reasons.most_common(20)]
-        share = f"{self.outcomes[Outcome.TWICE]} of {self.right} right launches ran twice"
+        share = f"{self.outcomes[Agreement.TWICE]} of {self.right} right launches ran twice"
         return "\n".join([*lines, f"{share}; {self.cpu_seconds:.0f} CPU seconds; {len(self.differences)} differences"])
 
 
@@ -89,4 +89,4 @@ def _machine() -> str:
     return f"{processor}, {os.cpu_count()} cores, Python {platform.python_version()}, {versions}"
 
 
-_COMPARED = (Outcome.EQUAL, Outcome.DIFFERENT, Outcome.FOUND, Outcome.TWICE, Outcome.AT_ONCE)
+_COMPARED = (Agreement.EQUAL, Agreement.DIFFERENT, Agreement.FOUND, Agreement.TWICE, Agreement.AT_ONCE)

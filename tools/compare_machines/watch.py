@@ -21,13 +21,13 @@ from wmma_emu.ptx.launch.schedules import Run
 from wmma_emu.ptx.memory.heap import GlobalMemory
 from wmma_emu.ptx.memory.races.race import RacedBytes
 
-__all__ = ["Outcome", "Row", "watched"]
+__all__ = ["Agreement", "Row", "watched"]
 
 _ONE_IN = 8
 """The part of the launches that run twice or end with an error that is compared with the NumPy machine alone."""
 
 
-class Outcome(StrEnum):
+class Agreement(StrEnum):
     """The result of a comparison."""
 
     EQUAL = "equal"
@@ -55,14 +55,14 @@ class Row(NamedTuple):
 
     place: str
     kernel: str
-    outcome: Outcome
+    outcome: Agreement
     why: str = ""
     has_finding: bool = False
 
     @property
     def is_difference(self) -> bool:
         """Whether the machines disagree."""
-        return self.outcome is Outcome.DIFFERENT
+        return self.outcome is Agreement.DIFFERENT
 
 
 Note = Callable[[Row], None]
@@ -103,7 +103,7 @@ class _Comparison:
             )
             return asked
 
-        def note(outcome: Outcome, why: str = "", *, found: bool = False) -> None:
+        def note(outcome: Agreement, why: str = "", *, found: bool = False) -> None:
             place = os.environ.get("PYTEST_CURRENT_TEST", self._place).removesuffix(" (call)")
             self._note(Row(place, runner.kernel.called, outcome, why, found))
 
@@ -127,43 +127,43 @@ def _is_chosen(runner: Runner, options: LaunchOptions) -> bool:
     return _counts[runner.kernel.called] % _ONE_IN == 0
 
 
-def _of_error(error: WmmaEmuError, alone: Callable[[], Any] | None) -> tuple[Outcome, str]:
+def _of_error(error: WmmaEmuError, alone: Callable[[], Any] | None) -> tuple[Agreement, str]:
     said = type(error).__name__
     if alone is not None:
         try:
             alone()
         except WmmaEmuError as other:
             if type(other) is not type(error):
-                return Outcome.DIFFERENT, f"{said}; on the NumPy machine alone {type(other).__name__}"
+                return Agreement.DIFFERENT, f"{said}; on the NumPy machine alone {type(other).__name__}"
         else:
             if not isinstance(error, LaunchLimitError):
-                return Outcome.DIFFERENT, f"{said}; on the NumPy machine alone no error"
-    return Outcome.ERROR, said
+                return Agreement.DIFFERENT, f"{said}; on the NumPy machine alone no error"
+    return Agreement.ERROR, said
 
 
 def _of_run(
     done: Run, sightings: list[Any], alone: Callable[[], tuple[Run, Any]], *, is_chosen: bool
-) -> tuple[Outcome, str]:  # fmt: skip
+) -> tuple[Agreement, str]:  # fmt: skip
     reason = done.counts.machine_reason
     if done.counts.machine == "native":
         try:
             other, found = alone()
         except LaunchLimitError as error:
-            return Outcome.BEYOND, str(error).split("\n")[0]
+            return Agreement.BEYOND, str(error).split("\n")[0]
         except WmmaEmuError as error:
-            return Outcome.DIFFERENT, f"native, but on the NumPy machine {type(error).__name__}: {error}"
+            return Agreement.DIFFERENT, f"native, but on the NumPy machine {type(error).__name__}: {error}"
         said = difference(done, [], other, found)
-        return (Outcome.DIFFERENT, said) if said else (Outcome.EQUAL, "")
+        return (Agreement.DIFFERENT, said) if said else (Agreement.EQUAL, "")
     is_flagged = {*reason.split("; ")} <= {*FLAG_TEXTS.values()}
     if is_flagged and is_chosen:
         try:
             if said := difference(done, sightings, *alone()):
-                return Outcome.DIFFERENT, f"after a flag ({reason}), {said}"
+                return Agreement.DIFFERENT, f"after a flag ({reason}), {said}"
         except LaunchLimitError:
             pass  # the time limit; the run after the flag had more time left
     if is_flagged:
-        return (Outcome.FOUND if sightings else Outcome.TWICE), reason
-    return (Outcome.ASKED if reason in _ASKED else Outcome.AT_ONCE), reason
+        return (Agreement.FOUND if sightings else Agreement.TWICE), reason
+    return (Agreement.ASKED if reason in _ASKED else Agreement.AT_ONCE), reason
 
 
 _ASKED = (

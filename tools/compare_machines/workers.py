@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from tools.compare_machines.attempt import Attempt
 from tools.compare_machines.corpora import CORPORA, Share
-from tools.compare_machines.watch import Outcome, Row, watched
+from tools.compare_machines.watch import Agreement, Row, watched
 from wmma_emu.errors import WmmaEmuError
 
 __all__ = ["Made", "made_by"]
@@ -53,7 +53,7 @@ def made_by(corpus: str, shares: Sequence[Share], seconds: float, patience: floa
                 if worker.connection in ready:
                     made, continues = _received(worker)
                 elif worker.name and time.time() - worker.since > patience:
-                    made, continues = _ended(worker, Outcome.NO_END, f"no end after {patience:.0f} s"), False
+                    made, continues = _ended(worker, Agreement.NO_END, f"no end after {patience:.0f} s"), False
                 else:
                     continue
                 if made is not None:
@@ -84,7 +84,7 @@ def _received(worker: _Worker) -> tuple[Made | None, bool]:
         worker.process.join()
         if not worker.name:
             raise RuntimeError("a worker cannot start") from None
-        return _ended(worker, Outcome.DIFFERENT, f"the process ended with {worker.process.exitcode}"), False
+        return _ended(worker, Agreement.DIFFERENT, f"the process ended with {worker.process.exitcode}"), False
     if message is None:
         return None, False
     if isinstance(message, Made):
@@ -95,7 +95,7 @@ def _received(worker: _Worker) -> tuple[Made | None, bool]:
     return None, True
 
 
-def _ended(worker: _Worker, outcome: Outcome, why: str) -> Made:
+def _ended(worker: _Worker, outcome: Agreement, why: str) -> Made:
     worker.process.kill()
     return Made(worker.name, [Row(worker.name, "", outcome, why)], 0)
 
@@ -121,7 +121,7 @@ def _made(attempt: Attempt) -> list[Row]:
             attempt.perform()
     except WmmaEmuError as error:
         if not rows:
-            rows.append(Row(attempt.name, "", Outcome.NOT_LAUNCHED, type(error).__name__))
+            rows.append(Row(attempt.name, "", Agreement.NOT_LAUNCHED, type(error).__name__))
     except Exception as error:  # a defect of the emulator, which the summary has to name
-        rows.append(Row(attempt.name, "", Outcome.DIFFERENT, traceback.format_exception_only(error)[-1].strip()))
+        rows.append(Row(attempt.name, "", Agreement.DIFFERENT, traceback.format_exception_only(error)[-1].strip()))
     return rows
