@@ -68,6 +68,7 @@ NOT_RUN = {
     ("docs/evidence/refused-kernels-2026-11-27.md", "python -m tools.refused_kernels"): "needs the compiled kernels",
     ("docs/evidence/languages-numba-cuda-2026-11-28.md", "python -m tools.peers.numba_cuda"): "needs numba-cuda",
     ("docs/evidence/models-2026-11-28.md", "python -m benchmarks.models"): "needs PyTorch, and takes minutes",
+    ("docs/evidence/machines-2026-11-28.md", "python -m tools.compare_machines"): "takes minutes, and needs checkouts",
     ("docs/evidence/drawn-launches-2026-11-28.md", "python -m tools.drawn_launches"): "needs the compiled kernels",
     ("docs/evidence/drawn-launches-2026-11-28.md", "python -m tools.launch_bundles"): "needs the bundles, and a GPU",
     ("docs/evidence/hopper-libraries-2026-11-28.md", "python -m tools."): "needs the libraries, and a GPU",

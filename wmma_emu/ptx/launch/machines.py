@@ -15,7 +15,7 @@ from wmma_emu.ptx.memory.heap import GlobalMemory
 if TYPE_CHECKING:
     from wmma_emu.ptx.native.table import KernelTable
 
-_TEXTS = {
+FLAG_TEXTS = {
     "BOUNDS": "an access may be out of bounds",
     "ALIGNMENT": "an access may be misaligned",
     "RACE": "there may be a race",
@@ -79,7 +79,7 @@ class NativeLaunch:
         if self._options.max_seconds is not None:
             # Where the time is over, the NumPy machine raises the error, after it has reached what takes so long.
             self.spent = min(self.spent, max(_SHARE * self._options.max_seconds, before))
-        self.reason = "; ".join(_TEXTS[x.name or ""] for x in outcome.flags)
+        self.reason = "; ".join(FLAG_TEXTS[x.name or ""] for x in outcome.flags)
         return None
 
 

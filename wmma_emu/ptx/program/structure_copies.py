@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Stores that copy a structure element by element, with the same order of elements in source and target."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from wmma_emu.ptx.program.flow import definitions, registers_in
@@ -59,27 +59,35 @@ class _Copies:
 
     def __init__(self, code: Sequence[PtxInstruction]) -> None:
         self._code, self._writers = code, definitions(code)
+        self._loaded: dict[int, list[_Piece]] = {}
 
     def precedes(self, first: _Piece, then: _Piece, reach: int) -> bool:
         """Return whether two stored elements are copies from one structure, in the same order and distance."""
         between = then.offset - first.offset
         if first.base != then.base or not 0 < between < reach:
             return False
-        behind = self._sources(then.register, _DEPTH)
+        behind = self._sources(then.register)
         return any(x.base == y.base and y.offset - x.offset == between
-                   for x in self._sources(first.register, _DEPTH) for y in behind)  # fmt: skip
+                   for x in self._sources(first.register) for y in behind)  # fmt: skip
 
-    def _sources(self, register: int | None, depth: int) -> list[_Piece]:
-        found: list[_Piece] = []
-        for pc in () if register is None or not depth else self._writers.get(register, ()):
-            instruction = self._code[pc]
-            if instruction.mnemonic == "ld":
-                found += [x for x in self.pieces(instruction) if x.register == register]
-            elif instruction.mnemonic in _CHOICES:
-                for operand in instruction.operands[1:]:
-                    for source in registers_in(operand):
-                        found += self._sources(source, depth - 1)
-        return found
+    def _sources(self, register: int | None) -> list[_Piece]:
+        """Return the loaded elements that a register may hold, and remember them."""
+        if register is None:
+            return []
+        if register not in self._loaded:
+            self._loaded[register] = [*self._followed(register)]
+        return self._loaded[register]
+
+    def _followed(self, register: int) -> Iterator[_Piece]:
+        reached, last = {register}, {register}
+        for _ in range(_DEPTH):
+            writers = [(x, self._code[pc]) for x in last for pc in self._writers.get(x, ())]
+            for written, instruction in writers:
+                if instruction.mnemonic == "ld":
+                    yield from (x for x in self.pieces(instruction) if x.register == written)
+            chosen = [y for _, x in writers if x.mnemonic in _CHOICES for y in x.operands[1:]]
+            last = {x for operand in chosen for x in registers_in(operand)} - reached
+            reached |= last
 
     def pieces(self, instruction: PtxInstruction) -> list[_Piece]:
         if len(instruction.operands) < 2 or "bulk" in instruction.modifiers:

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: MIT
+"""Comparisons of the native machine with the NumPy machine, launch by launch."""
