@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from wmma_emu.arithmetic import DotProduct
-from wmma_emu.arithmetic.cuda_source import kernel_source, shape_of
+from wmma_emu.arithmetic.cuda_source import Tiling, kernel_source, shape_of
 
 COMPILER = shutil.which("g++") or shutil.which("clang++")
 
@@ -22,6 +22,7 @@ _SHIM = """
 #define __global__
 #define __shared__
 #define __forceinline__ inline
+#define __noinline__
 #define __launch_bounds__(...)
 #define __syncthreads()
 struct int4 { int x, y, z, w; };
@@ -52,6 +53,22 @@ static inline double rounded(double a, double b, double c, int mode) {
     std::fesetround(FE_TONEAREST);
     return d;
 }
+static inline unsigned __viaddmax_s16x2(unsigned x, unsigned y, unsigned z) {
+    short low = (short)(x + y), high = (short)((x >> 16) + (y >> 16));
+    low = low > (short)z ? low : (short)z, high = high > (short)(z >> 16) ? high : (short)(z >> 16);
+    return (unsigned)(unsigned short)low | (unsigned)(unsigned short)high << 16;
+}
+static inline int __float2int_rz(float x) {
+    return x != x ? 0 : x >= 2147483648.0f ? 2147483647 : x < -2147483648.0f ? -2147483647 - 1 : (int)x;
+}
+static inline float __ll2float_rz(long long x) {
+    volatile long long given = x;
+    std::fesetround(FE_TOWARDZERO);
+    volatile float result = (float)given;
+    std::fesetround(FE_TONEAREST);
+    return result;
+}
+static inline float __int2float_rz(int x) { return __ll2float_rz(x); }
 static inline double __fma_rn(double a, double b, double c) { return std::fma(a, b, c); }
 static inline double __fma_rz(double a, double b, double c) { return rounded(a, b, c, FE_TOWARDZERO); }
 static inline double __fma_rd(double a, double b, double c) { return rounded(a, b, c, FE_DOWNWARD); }
@@ -100,9 +117,11 @@ def call(function: Callable[..., None], arguments: Iterable[np.ndarray | int]) -
     function(*words)
 
 
-def compile_on_host(product: DotProduct, folder: Path) -> Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]:
+def compile_on_host(
+    product: DotProduct, folder: Path, tiling: Tiling | None = None
+) -> Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]:
     """Compile a product's program; return a function that multiplies matrices of patterns, (M, K) by (K, N), plus c."""
-    run, shape = compile_source(kernel_source(product), folder).run_blocks, shape_of(product)
+    run, shape = compile_source(kernel_source(product, tiling), folder).run_blocks, shape_of(product, tiling)
 
     def multiply(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
         d = np.zeros(c.shape, product.d.storage)

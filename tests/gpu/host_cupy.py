@@ -46,7 +46,7 @@ class Kernel:
         self.run = run
 
     def __call__(self, grid, block, arguments, shared_mem=0):
-        assert len(grid) == len(block) == 1 and grid[0] > 0 and block[0] == 256
+        assert len(grid) == len(block) == 1 and grid[0] > 0 and block[0] in (64, 256)
         assert shared_mem <= getattr(self, "max_dynamic_shared_size_bytes", 48 * 1024)
         assert all(isinstance(x, ndarray | np.int64) for x in arguments)
         self.run(grid[0], arguments)
@@ -66,9 +66,11 @@ class _OutOfMemoryError(Exception):
 
 array, empty, zeros, pad = _wrapped(np.array), _wrapped(np.empty), _wrapped(np.zeros), _wrapped(np.pad)
 ascontiguousarray, broadcast_to = _wrapped(np.ascontiguousarray), _wrapped(np.broadcast_to)
+from_dlpack = _wrapped(np.from_dlpack)
 sort, argsort, where = _wrapped(np.sort), _wrapped(np.argsort), _wrapped(np.where)
 moveaxis, arange, take_along_axis = _wrapped(np.moveaxis), _wrapped(np.arange), _wrapped(np.take_along_axis)
 cuda = SimpleNamespace(
+    Device=lambda: SimpleNamespace(attributes={"MultiProcessorCount": 2}),
     runtime=SimpleNamespace(getDeviceCount=lambda: 1, getDevice=lambda: -1, CUDARuntimeError=RuntimeError),
     memory=SimpleNamespace(OutOfMemoryError=_OutOfMemoryError),
     get_current_stream=lambda: SimpleNamespace(synchronize=lambda: None),

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The CUDA program of a `DotProduct`: the constants of its model, followed by functions that all models share.
 
-The functions are in the folder ``cuda``, with the names of `wmma_emu.arithmetic.reference`. They use only integers,
-except that chains of fused multiply-adds use the GPU's instructions, which are exact by IEEE 754. So the results do not
-depend on the GPU. A block computes a tile of D, and each of its threads a few rows and columns of the tile. The kernel
+The functions are in the folder ``cuda``, with the names of `wmma_emu.arithmetic.reference`. They use integers, and
+operations on floats that are exact or defined by IEEE 754, so that the results do not depend on the GPU. A block computes a tile of D, and each of its threads a few rows and columns of the tile. The kernel
 consists of phases, each a function of the thread's number, which a test runs without a GPU.
 """
 
@@ -13,13 +12,22 @@ from typing import NamedTuple
 
 from wmma_emu.arithmetic.model import DotProduct
 from wmma_emu.errors import UnsupportedInstructionError
-from wmma_emu.formats import Format
+from wmma_emu.formats import Format, format_of
 
-_ROWS, _COLUMNS = 4, 4
-"""The rows and columns of one thread, multiples of four."""
 
+class Tiling(NamedTuple):
+    """The rows and columns of one thread, multiples of four, and the threads of a block, a multiple of 64."""
+
+    rows: int
+    columns: int
+    threads: int
+
+
+_TILINGS = {"aligned_sum": (Tiling(8, 4, 256), Tiling(8, 4, 64))}
+"""The tilings of an arithmetic, from the largest tile to the smallest, for products of few tiles."""
+
+_FLOAT = format_of("f32")
 _STORED = {1: "unsigned char", 2: "unsigned short", 4: "unsigned int", 8: "unsigned long long"}
-_THREADS_A_SIDE = 16
 _DEPTH = 16
 """The positions of k in shared memory at once, unless a step has more."""
 
@@ -39,16 +47,23 @@ class KernelShape(NamedTuple):
     shared_bytes: int
 
 
-def shape_of(product: DotProduct) -> KernelShape:
-    """Choose tile and depth for a product."""
+def tilings_of(product: DotProduct) -> tuple[Tiling, ...]:
+    """Return the tilings of a product's kernel, from the largest tile to the smallest."""
+    return _TILINGS.get(product.model.arithmetic, (Tiling(4, 4, 256),))
+
+
+@cache
+def shape_of(product: DotProduct, tiling: Tiling | None = None) -> KernelShape:
+    """Return the division of a product's work with a tiling, by default that of the largest tile."""
+    tiling = tiling or tilings_of(product)[0]
     terms = _terms(product)
     depth = terms * max(_DEPTH // terms, 1)
-    rows, columns = _THREADS_A_SIDE * _ROWS, _THREADS_A_SIDE * _COLUMNS
+    rows, columns = tiling.threads // 16 * tiling.rows, 16 * tiling.columns
     shared_bytes = 4 * _words(product) * depth * (rows + columns + 8)
-    return KernelShape(rows, columns, _THREADS_A_SIDE**2, len(_order(product)), depth, shared_bytes)
+    return KernelShape(rows, columns, tiling.threads, len(_order(product)), depth, shared_bytes)
 
 
-def kernel_source(product: DotProduct) -> str:
+def kernel_source(product: DotProduct, tiling: Tiling | None = None) -> str:
     """Write the whole program of a product: one kernel, ``matmul``.
 
     Models whose integers would not fit, chains in a format that GPUs lack, and block scales are rejected.
@@ -70,7 +85,14 @@ def kernel_source(product: DotProduct) -> str:
         "integer": _integer,
         "popcount": _popcount,
     }[arithmetic](product)
-    parts = [_text("numbers"), _common(product), constants, _text("tiles"), _text(arithmetic), _text("kernel")]
+    parts = [
+        _text("numbers"),
+        _common(product, tiling or tilings_of(product)[0]),
+        constants,
+        _text("tiles"),
+        _text(arithmetic),
+        _text("kernel"),
+    ]
     return "\n".join(parts)
 
 
@@ -81,6 +103,41 @@ def conversion_source(source: Format, target: Format) -> str:
         f"typedef {_STORED[source.storage.itemsize]} Given;",
         f"typedef {_STORED[target.storage.itemsize]} Result;",
         _text("conversion"),
+    ])  # fmt: skip
+
+
+class EpilogueForm(NamedTuple):
+    """The epilogue of a product in float32, from the format of its sums to that of D, as in `wmma_emu.gemm`.
+
+    ``c`` and ``bias`` are the formats of the addends, if any; ``form`` is a `wmma_emu.gemm.options.Form`.
+    """
+
+    source: Format
+    result: Format
+    c: Format | None = None
+    bias: Format | None = None
+    has_alpha: bool = False
+    has_beta: bool = False
+    form: str = "fma_accumulator"
+
+
+def epilogue_source(epilogue: EpilogueForm) -> str:
+    """Write a kernel, ``finish_all``, that applies an epilogue to every sum of a product."""
+    formats = {
+        "Single": _FLOAT, "Source": epilogue.source, "Result": epilogue.result, "Addend": epilogue.c or _FLOAT,
+        "Bias": epilogue.bias or _FLOAT,
+    }  # fmt: skip
+    distinct = list(dict.fromkeys(formats.values()))
+    return "\n".join([
+        _text("numbers"),
+        *(_format(name, fmt, distinct.index(fmt)) for name, fmt in formats.items()),
+        *(f"typedef {_STORED[fmt.storage.itemsize]} StoredOf{name};" for name, fmt in formats.items()),
+        _constants(
+            HAS_C=epilogue.c is not None, HAS_BIAS=epilogue.bias is not None, HAS_ALPHA=epilogue.has_alpha,
+            HAS_BETA=epilogue.has_beta, IS_FMA_OF_ACCUMULATOR=epilogue.form == "fma_accumulator",
+            IS_FMA_OF_SOURCE=epilogue.form == "fma_source", IS_AFTER_ROUNDING=epilogue.form == "after_rounding",
+        ),
+        _text("epilogue"),
     ])  # fmt: skip
 
 
@@ -109,22 +166,22 @@ def _words(product: DotProduct) -> int:
     """Return the words of shared memory for one decoded operand."""
     match product.model.arithmetic:
         case "aligned_sum":
-            return 3
+            return 2
         case "fma_chain":
             return product.model.chain_format.bits // 32
     return 1
 
 
-def _common(product: DotProduct) -> str:
+def _common(product: DotProduct, tiling: Tiling) -> str:
     """Return the declarations of every arithmetic: tiles, the order of k, the types of the matrices."""
-    shape, order = shape_of(product), _order(product)
+    shape, order = shape_of(product, tiling), _order(product)
     formats = zip("ABCD", (product.a, product.b, product.c, product.d), strict=True)
     rounded_between = (
         product.chains and product.model.arithmetic == "fma_chain" and product.model.chain_format != product.d
     )
     return "\n".join([
         _constants(
-            ROWS=_ROWS, COLUMNS=_COLUMNS, TILE_ROWS=shape.tile_rows, TILE_COLUMNS=shape.tile_columns,
+            ROWS=tiling.rows, COLUMNS=tiling.columns, TILE_ROWS=shape.tile_rows, TILE_COLUMNS=shape.tile_columns,
             THREADS=shape.threads, DEPTH=shape.depth, WORDS=_words(product), TERMS=_terms(product), K=product.k,
             POSITIONS=shape.positions, IN_ORDER=order == list(range(product.k)), LEAVES_AND_ENTERS=rounded_between,
         ),
@@ -147,6 +204,9 @@ def _aligned_sum(product: DotProduct) -> str:
     products = _terms(product) * term
     deepest_shift = output.emin - output.fraction_bits - model.min_exponent + kept
     narrow = products + addend < 1 << 32 and deepest_shift < 32
+    # In this range of alignment exponents, a unit and the whole sum are normal numbers of float32.
+    lowest = max(model.min_exponent, kept + _FLOAT.emin + 1)
+    highest = _FLOAT.emax - (products + addend).bit_length() + kept
     return "\n".join([
         _formats(product, Left=left, Right=right, Accumulator=accumulator, Output=output),
         "typedef word Bits;",
@@ -158,8 +218,15 @@ def _aligned_sum(product: DotProduct) -> str:
             PRODUCT_LEFT=max(shift, 0), PRODUCT_RIGHT=max(-shift, 0), ADDEND_LEFT=max(addend_shift, 0),
             ADDEND_RIGHT=max(-addend_shift, 0), C_IN_FIRST_STEP=model.c_joins == "first_step",
             PARTIAL_SUMS_ADDED=model.partial_sums == "added",
+            LOWEST_ALIGNED=lowest + _FLOAT.bias, HIGHEST_ALIGNED=highest + _FLOAT.bias,
+            HAS_TINY_PRODUCTS=left.emin + right.emin < lowest, TERMS_OF_WORD=_terms_of_word(_terms(product), term),
         ),
     ])  # fmt: skip
+
+
+def _terms_of_word(terms: int, largest: int) -> int:
+    """Return how many products of a step, a divisor of ``terms``, have a sum that fits a word."""
+    return next(n for n in range(terms, 0, -1) if terms % n == 0 and n * largest < 1 << 31)
 
 
 def _largest(fmt: Format) -> int:

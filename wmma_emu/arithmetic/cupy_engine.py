@@ -14,12 +14,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.arithmetic.blocks import Progress
-from wmma_emu.arithmetic.cuda_source import conversion_source, kernel_source, shape_of
+from wmma_emu.arithmetic.cuda_source import (
+    EpilogueForm,
+    KernelShape,
+    Tiling,
+    conversion_source,
+    epilogue_source,
+    kernel_source,
+    shape_of,
+    tilings_of,
+)
 from wmma_emu.arithmetic.model import DotProduct
-from wmma_emu.arithmetic.table import MODELS
+from wmma_emu.arithmetic.table import FMA_F32, MODELS
 from wmma_emu.documentation import how_to_install
 from wmma_emu.errors import BackendUnavailableError, shorten
-from wmma_emu.formats import Format
+from wmma_emu.formats import Format, format_of
 from wmma_emu.scalar import convert as scalar_convert
 
 _INSTALL = f"install the extra `gpu` ({how_to_install('gpu')}), or `gpu12` for a driver of CUDA 12"
@@ -27,7 +36,7 @@ _INSTALL = f"install the extra `gpu` ({how_to_install('gpu')}), or `gpu12` for a
 _PRODUCTS_OF_A_LAUNCH = 10**11
 """The multiply-adds between two reports of progress: a few tenths of a second."""
 
-_KNOWN = frozenset(entry.parameters for entry in MODELS)
+_KNOWN = frozenset({FMA_F32.model.parameters, *(entry.parameters for entry in MODELS)})
 
 _MOST_BLOCKS = 2**31 - 1
 _THREADS = 256
@@ -54,7 +63,7 @@ def require_cupy() -> ModuleType:
 
 
 def has(product: DotProduct) -> bool:
-    """Return whether the engine supports a product: models of the table, without block scales."""
+    """Return whether the engine supports a product: of multiply-adds or a model of the table, without block scales."""
     return product.scale is None and product.model.parameters in _KNOWN
 
 
@@ -82,13 +91,16 @@ def _on_gpu(cupy: Any, product: DotProduct, a: Any, b: Any, c: Any, progress: Pr
     d = cupy.empty((*batch, m, n), product.d.storage)
     if not d.size:
         return d
-    shape = shape_of(product)
-    blocks = prod(batch) * -(-m // shape.tile_rows) * -(-n // shape.tile_columns)
-    offsets = cupy.asarray(np.stack([_offsets(x, batch) for x in (a, b, c)]))
+    tiling = _tiling(cupy, product, prod(batch), m, n)
+    shape = shape_of(product, tiling)
+    blocks = _blocks(shape, prod(batch), m, n)
+    offsets = cupy.zeros(3, np.int64)
+    if prod(batch) > 1:
+        offsets = cupy.asarray(np.stack([_offsets(x, batch) for x in (a, b, c)]))
     positions = k // product.k * shape.positions
     steps = [step // x.itemsize for x in (a, b, c) for step in x.strides[-2:]]
     numbers = [np.int64(x) for x in (prod(batch), m, n, positions, *steps)]
-    kernel = _kernel(product, cupy.cuda.runtime.getDevice())
+    kernel = _kernel(product, tiling, cupy.cuda.runtime.getDevice())
     at_once = _MOST_BLOCKS
     if progress is not None:
         at_once = max(_PRODUCTS_OF_A_LAUNCH // (shape.tile_rows * shape.tile_columns * k), 1)
@@ -100,6 +112,20 @@ def _on_gpu(cupy: Any, product: DotProduct, a: Any, b: Any, c: Any, progress: Pr
             cupy.cuda.get_current_stream().synchronize()
             progress((first + count) / blocks)
     return d
+
+
+def _tiling(cupy: Any, product: DotProduct, batch: int, m: int, n: int) -> Tiling:
+    """Return the tiling with the largest tile that occupies the GPU, or the smallest tile."""
+    multiprocessors = cupy.cuda.Device().attributes["MultiProcessorCount"]
+    tilings = tilings_of(product)
+    for tiling in tilings:
+        if _blocks(shape_of(product, tiling), batch, m, n) >= 2 * multiprocessors:
+            return tiling
+    return tilings[-1]
+
+
+def _blocks(shape: KernelShape, batch: int, m: int, n: int) -> int:
+    return batch * -(-m // shape.tile_rows) * -(-n // shape.tile_columns)
 
 
 def _moved(cupy: Any, bits: Any, fmt: Format) -> Any:
@@ -143,6 +169,41 @@ def convert(bits: Any, source: Format, target: Format) -> Any:
     return result
 
 
+def finish(epilogue: EpilogueForm, sums: Any, c: Any = None, bias: Any = None, alpha: int = 0, beta: int = 0) -> Any:
+    """Apply an epilogue to CuPy patterns; C broadcasts to their shape, alpha and beta are patterns of float32."""
+    cupy = require_cupy()
+    d = cupy.empty(sums.shape, epilogue.result.storage)
+    if not d.size:
+        return d
+    given = cupy.ascontiguousarray(sums)
+    addend = given if c is None else cupy.ascontiguousarray(cupy.broadcast_to(c, sums.shape))
+    row = given if bias is None else cupy.ascontiguousarray(bias)
+    numbers = [np.int64(x) for x in (d.size, sums.shape[-1], alpha, beta)]
+    kernel = _epilogue(epilogue, cupy.cuda.runtime.getDevice())
+    kernel((min(-(-d.size // _THREADS), 1 << 16),), (_THREADS,), (given, addend, row, d, *numbers))
+    return d
+
+
+_ADDITION = EpilogueForm(format_of("f32"), format_of("f32"), format_of("f32"))
+
+
+def add(x: Any, y: Any) -> Any:
+    """Add CuPy patterns of float32, rounded to nearest even, like `wmma_emu.scalar.add`."""
+    return finish(_ADDITION, x, y)
+
+
+def fma(x: Any, factor: int, y: Any) -> Any:
+    """Compute ``factor * x + y`` on CuPy patterns of float32, rounded once, like `wmma_emu.scalar.fma`."""
+    return finish(_ADDITION._replace(has_alpha=True), x, y, alpha=factor)
+
+
+@cache
+def _epilogue(epilogue: EpilogueForm, device: int) -> Any:
+    """Compile an epilogue for a device."""
+    cupy: Any = importlib.import_module("cupy")
+    return cupy.RawModule(code=epilogue_source(epilogue), options=_OPTIONS).get_function("finish_all")
+
+
 @cache
 def _conversion(source: Format, target: Format, device: int) -> Any:
     """Compile a conversion for a device."""
@@ -151,11 +212,11 @@ def _conversion(source: Format, target: Format, device: int) -> Any:
 
 
 @cache
-def _kernel(product: DotProduct, device: int) -> Any:
+def _kernel(product: DotProduct, tiling: Tiling, device: int) -> Any:
     """Compile a product's program for a device."""
     cupy: Any = importlib.import_module("cupy")
-    kernel = cupy.RawModule(code=kernel_source(product), options=_OPTIONS).get_function("matmul")
-    shared_bytes = shape_of(product).shared_bytes
+    kernel = cupy.RawModule(code=kernel_source(product, tiling), options=_OPTIONS).get_function("matmul")
+    shared_bytes = shape_of(product, tiling).shared_bytes
     if shared_bytes > 48 * 1024:  # more than the default of a kernel
         kernel.max_dynamic_shared_size_bytes = shared_bytes
     return kernel

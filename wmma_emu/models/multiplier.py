@@ -14,6 +14,7 @@ from wmma_emu.display import warn_caller
 from wmma_emu.errors import OptionError, UnverifiedModelWarning
 from wmma_emu.formats.dtypes import format_meant
 from wmma_emu.gemm import PRESETS, Factors, KOrder, ProductOptions, gemm, recording_of
+from wmma_emu.gemm.device_arrays import is_cupy
 from wmma_emu.instructions import DEFAULT_ARCH, Arch, arch_of
 from wmma_emu.models.kinds import ProductKind, kind_of
 from wmma_emu.models.log import EmulationLog, ProductRecord
@@ -117,10 +118,13 @@ class ModelMultiplier:
         d = gemm(
             converted.a, converted.b, C=product.c, alpha=product.alpha, beta=product.beta, bias=product.bias,
             scale_a=product.scale_a, scale_b=product.scale_b, out_dtype=product.out_dtype, **how,
-            engine=self.options.engine, threads=self.options.threads,
+            engine=self._engine(product), threads=self.options.threads,
         )  # fmt: skip
         self._note(product, kind, order, evidence, time.perf_counter() - begin)
         return d
+
+    def _engine(self, product: ArrayProduct) -> str:
+        return "cupy" if is_cupy(product.a) else self.options.engine
 
     def _warn_once(self, kind: ProductKind) -> None:
         """Raise a warning about arithmetic without a recording, once for each instruction in an emulation."""
@@ -179,6 +183,7 @@ class ModelMultiplier:
         self.log.records.append(ProductRecord(
             module, product.operation, is_backward, product.shape, product.matrices, kind.a, kind.b,
             _format_name(product.out_dtype), self.arch.name, kind.mnemonic, order, kind.status, evidence, seconds,
+            self._engine(product),
         ))  # fmt: skip
 
 
