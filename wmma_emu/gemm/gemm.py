@@ -133,9 +133,9 @@ def gemm(
     array, shape (..., M, N)
         A new array in the dtype of D or ``out_dtype``. It is a tensor of torch, or an array of JAX, if an operand is
         one, with uint8 patterns for formats that have no dtype in the library. It is a Dask array if an operand is one.
-        It is a CuPy array if A or B is one and ``engine="cupy"``: no data leaves the GPU then. CuPy arrays are
-        multiplied by a plain loop over k, without ``k_order``, ``alpha``, ``beta``, ``bias`` and ``like``; bf16 and
-        FP8, which CuPy lacks, are raw bits with ``instr`` named.
+        It is a CuPy array if A or B is one and ``engine="cupy"``: no data leaves the GPU then. Scales, and an epilogue
+        or several ranges of k in float64 or s32, are not supported for CuPy arrays; bf16 and FP8, which CuPy lacks, are
+        raw bits with ``instr`` named.
 
     Raises
     ------

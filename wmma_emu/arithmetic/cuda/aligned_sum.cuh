@@ -36,18 +36,19 @@ template <class Format>
 FUNCTION word float_of(word bits) {
     constexpr word fractions = (1u << Format::fraction_bits) - 1, exponents = (1u << Format::exponent_bits) - 1;
     word sign = bits & Format::sign_mask ? SIGN_OF_FLOAT : 0u;
-    word field = bits >> Format::ignored_low_bits, fraction = field & fractions;
-    word biased = field >> Format::fraction_bits & exponents, leading = biased ? fractions + 1 : 0u;
-    if (Format::exponent_bits == 8) return sign | biased << 23 | fraction << (23 - Format::fraction_bits);
-    word significand = leading | fraction;
-    int power = max((int)biased, 1) - Format::bias - Format::fraction_bits + BIAS;
-    return sign | __float_as_uint(times((float)(int)significand, power_of_two(power)));
+    word magnitude = bits >> Format::ignored_low_bits & (exponents << Format::fraction_bits | fractions);
+    float scaled = __uint_as_float(magnitude << (23 - Format::fraction_bits));  // by the difference of the biases
+    return sign | __float_as_uint(Format::bias == BIAS ? scaled : times(scaled, power_of_two(2 * BIAS - Format::bias)));
 }
 
+// The unit's format has every number of the given one, but its exponents of small numbers may be lower.
 template <class Given, class Format, int BIAS_OF_EXPONENT>
 FUNCTION Operand decode(word bits) {
-    word converted = convert<Given, Format>(bits);
-    return {float_of<Format>(converted), exponent_of<Format>(converted) + BIAS_OF_EXPONENT};
+    word value = float_of<Given>(bits);
+    int exponent = exponent_of<Given>(bits);
+    if (Given::number != Format::number && exponent > ZERO_EXPONENT && exponent < SPECIAL)
+        exponent = max((int)(value >> 23 & 255) - BIAS, (int)Format::emin);
+    return {value, exponent + BIAS_OF_EXPONENT};
 }
 
 FUNCTION Operand decode_a(word bits) { return decode<FormatOfA, Left, BIAS>(bits); }
@@ -169,12 +170,34 @@ FUNCTION int in_units(float product, float scale) { return __float2int_rz(times(
 // Of zero, the lowest; of infinities and NaN, more than the highest.
 FUNCTION int biased_exponent_of(Bits c) {
     word magnitude = c & ~Accumulator::sign_mask;
+    int biased = (int)(magnitude >> Accumulator::fraction_bits);
     if (magnitude == 0) return LOWEST_ALIGNED;
-    return Accumulator::bits == 32 ? (int)(magnitude >> 23) : exponent_of<Accumulator>(c) + BIAS;
+    if (Accumulator::bias == BIAS) return biased;  // that of infinities and NaN is more than the highest
+    return magnitude > Accumulator::max_finite ? NAN_EXPONENT : max(biased, 1) - Accumulator::bias + BIAS;
 }
 
-FUNCTION float float_toward_zero(int x) { return __int2float_rz(x); }
-FUNCTION float float_toward_zero(long long x) { return __ll2float_rz(x); }
+FUNCTION float toward_zero(int x) { return __int2float_rz(x); }
+FUNCTION float toward_zero(long long x) { return __ll2float_rz(x); }
+
+// Exact, or the neighbour whose last bit is one, so that rounding once more is rounding once.
+FUNCTION float to_odd(float below, float above) { return __float_as_uint(below) & 1 ? below : above; }
+FUNCTION float to_odd(int x) {  // by additions, which are faster than conversions that round down or up
+    float upper = (float)(x >> 8), lower = (float)(x & 255);
+    return to_odd(__fmaf_ieee_rd(upper, 256.0f, lower), __fmaf_ieee_ru(upper, 256.0f, lower));
+}
+FUNCTION float to_odd(long long x) { return to_odd(__ll2float_rd(x), __ll2float_ru(x)); }
+
+// To nearest even, in a format with fewer bits: adding a power of two leaves the units of that format.
+template <class Format>
+FUNCTION word narrowed(float x) {
+    word magnitude = __float_as_uint(x) & ~SIGN_OF_FLOAT;
+    int biased = max((int)(magnitude >> 23), (int)Format::emin + BIAS);
+    float power = power_of_two(biased + 23 - Format::fraction_bits);
+    word units = __float_as_uint(__uint_as_float(magnitude) + power) - __float_as_uint(power);
+    word bits = ((word)(biased - Format::emin - BIAS) << Format::fraction_bits) + units;
+    if (bits == 0) return 0;
+    return (bits > Format::max_finite ? Format::infinity : bits) | (x < 0 ? Format::sign_mask : 0u);
+}
 
 // Add c; return a negative number if the sum overflowed.
 FUNCTION int add_units(int &sum, int c) {
@@ -187,9 +210,10 @@ FUNCTION int add_units(long long &sum, int c) { return sum += c, 0; }
 FUNCTION Bits round_in_units(Sum total, float scale) {
     float unit = __uint_as_float(0x7F000000u - __float_as_uint(scale));
     if (!NEAREST && Output::exponent_bits == 8) {
-        word bits = __float_as_uint(times(float_toward_zero(total), unit));
+        word bits = __float_as_uint(times(toward_zero(total), unit));
         return bits >> Output::ignored_low_bits << Output::ignored_low_bits;
     }
+    if (NEAREST && Output::exponent_bits < 8) return narrowed<Output>(times(to_odd(total), unit));
     return round_sum(total, (int)(__float_as_uint(unit) >> 23) - BIAS + FRACTION_BITS);
 }
 
