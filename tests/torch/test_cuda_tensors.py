@@ -79,6 +79,7 @@ CASES = {
 }  # fmt: skip
 
 
+@pytest.mark.sweep(keep=1 / 4)
 @pytest.mark.parametrize("name", CASES)
 def test_products_and_their_gradients_have_the_bits_of_the_host(device, name):
     function, shapes = CASES[name]
@@ -117,6 +118,7 @@ def test_what_the_engine_lacks_is_multiplied_by_the_host(device):
     assert bits(d) == bits(on_host(torch.addmm, a.cpu(), a.cpu(), b.cpu()))
 
 
+@pytest.mark.sweep(keep=1 / 4)
 @pytest.mark.parametrize(
     "order", [we.KOrder(splits=3, tile=16), we.KOrder(splits=3, tile=16, partials="bf16", reduction="serial"),
               we.KOrder(promote_every=2), we.KOrder(cuts=(48,), reduction="pairwise"),
@@ -130,9 +132,10 @@ def test_every_order_of_k_has_the_bits_of_the_host(device, order):
     assert emulation.log[0].engine == "cupy" and bits(found) == bits(expected)
 
 
+@pytest.mark.sweep(keep=1 / 3)
 @pytest.mark.parametrize("form", ["fma_accumulator", "fma_source", "after_rounding"])
 @pytest.mark.parametrize("beta", [1, -0.3])
-def test_every_form_of_the_epilogue_has_the_bits_of_the_host(device, form, beta, request):
+def test_every_form_of_the_epilogue_has_the_bits_of_the_host(device, form, beta):
     cupy = pytest.importorskip("cupy") if device == "cuda" else host_cupy
     from wmma_emu.gemm.epilogue import epilogue_of
     from wmma_emu.gemm.options import ProductOptions

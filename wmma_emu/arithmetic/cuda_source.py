@@ -2,8 +2,9 @@
 """The CUDA program of a `DotProduct`: the constants of its model, followed by functions that all models share.
 
 The functions are in the folder ``cuda``, with the names of `wmma_emu.arithmetic.reference`. They use integers, and
-operations on floats that are exact or defined by IEEE 754, so that the results do not depend on the GPU. A block computes a tile of D, and each of its threads a few rows and columns of the tile. The kernel
-consists of phases, each a function of the thread's number, which a test runs without a GPU.
+operations on floats that are exact or defined by IEEE 754, so that the results do not depend on the GPU. A block
+computes a tile of D, and each of its threads a few rows and columns of the tile. The kernel consists of phases, each a
+function of the thread's number, which a test runs without a GPU.
 """
 
 from functools import cache
