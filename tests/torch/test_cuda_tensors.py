@@ -21,7 +21,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::wmma_emu.errors.UnverifiedModel
 
 @pytest.fixture(params=[pytest.param("cuda", marks=pytest.mark.gpu), "cpu"])
 def device(request, monkeypatch):
-    """A GPU; and, where there is a C++ compiler, tensors of the host whose products take the way of a GPU's."""
+    """A GPU; and, where there is a C++ compiler, tensors of the host that are multiplied as if they were on a GPU."""
     if request.param == "cuda":
         pytest.importorskip("cupy")
         return "cuda"

@@ -91,7 +91,7 @@ class _Finish:
         cls, cupy: Any, product: DotProduct, source: Format, result: Format, C: Any, columns: int,
         options: ProductOptions,
     ) -> "_Finish":  # fmt: skip
-        """Check the options of an epilogue as on the host, with empty arrays in the place of those on the GPU."""
+        """Check the options of an epilogue as on the host, with empty arrays instead of those on the GPU."""
         addend = None if C is None else _empty_like(C)
         checked = epilogue_of(product, source.name, result, addend, columns, replace(options, bias=None))
         if checked.compute.name != "f32" and not (checked.is_plain and options.bias is None):

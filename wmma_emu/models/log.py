@@ -36,7 +36,7 @@ class ProductRecord:
     order : str
         The evidence for the order of k: ``"recorded"``, ``"given"`` by the options, or ``"assumed"``.
     seconds : float
-        The time of the emulation; of a GPU, which computes while the program goes on, only the time of the call.
+        The time of the emulation; only that of the call if a GPU computes, which it does while the program continues.
     engine : str
         ``"cupy"`` if a GPU multiplied; otherwise the option ``engine``.
     """

@@ -31,7 +31,7 @@ FUNCTION int exponent_of(word bits) {
     return max(biased, 1) - Format::bias;
 }
 
-// The pattern of float32. Of infinities and NaN, only the sign is used.
+// The pattern of float32. Only the sign of infinities and NaN is used.
 template <class Format>
 FUNCTION word float_of(word bits) {
     constexpr word fractions = (1u << Format::fraction_bits) - 1, exponents = (1u << Format::exponent_bits) - 1;
@@ -167,7 +167,7 @@ __device__ __noinline__ Bits careful_step(const Panel &panel, int first, int row
 // but is less than a unit.
 FUNCTION int in_units(float product, float scale) { return __float2int_rz(times(product, scale)); }
 
-// Of zero, the lowest; of infinities and NaN, more than the highest.
+// Zero has the lowest exponent; infinities and NaN have more than the highest.
 FUNCTION int biased_exponent_of(Bits c) {
     word magnitude = c & ~Accumulator::sign_mask;
     int biased = (int)(magnitude >> Accumulator::fraction_bits);
@@ -179,7 +179,7 @@ FUNCTION int biased_exponent_of(Bits c) {
 FUNCTION float toward_zero(int x) { return __int2float_rz(x); }
 FUNCTION float toward_zero(long long x) { return __ll2float_rz(x); }
 
-// Exact, or the neighbour whose last bit is one, so that rounding once more is rounding once.
+// Exact, or the neighbour whose last bit is one, so that a second rounding is like a single one.
 FUNCTION float to_odd(float below, float above) { return __float_as_uint(below) & 1 ? below : above; }
 FUNCTION float to_odd(int x) {  // by additions, which are faster than conversions that round down or up
     float upper = (float)(x >> 8), lower = (float)(x & 255);
