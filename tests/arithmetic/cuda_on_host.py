@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from wmma_emu.arithmetic import DotProduct
-from wmma_emu.arithmetic.cuda_source import Tiling, kernel_source, shape_of
+from wmma_emu.arithmetic.cuda_source import kernel_source, shape_of
 
 COMPILER = shutil.which("g++") or shutil.which("clang++")
 
@@ -129,11 +129,9 @@ def call(function: Callable[..., None], arguments: Iterable[np.ndarray | int]) -
     function(*words)
 
 
-def compile_on_host(
-    product: DotProduct, folder: Path, tiling: Tiling | None = None
-) -> Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]:
+def compile_on_host(product: DotProduct, folder: Path) -> Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]:
     """Compile a product's program; return a function that multiplies matrices of patterns, (M, K) by (K, N), plus c."""
-    run, shape = compile_source(kernel_source(product, tiling), folder).run_blocks, shape_of(product, tiling)
+    run, shape = compile_source(kernel_source(product), folder).run_blocks, shape_of(product)
 
     def multiply(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
         d = np.zeros(c.shape, product.d.storage)

@@ -19,6 +19,9 @@ class ndarray(np.ndarray):
     def __array__(self, *arguments, **options):
         raise TypeError("Implicit conversion to a NumPy array is not allowed.")
 
+    def __dlpack__(self, *, stream=None):
+        return np.ndarray.__dlpack__(self.view(np.ndarray))
+
     def __array_ufunc__(self, ufunc, method, *inputs, **options):
         if any(type(x) is np.ndarray for x in inputs):
             raise TypeError("Unsupported type <class 'numpy.ndarray'>")
@@ -46,7 +49,7 @@ class Kernel:
         self.run = run
 
     def __call__(self, grid, block, arguments, shared_mem=0):
-        assert len(grid) == len(block) == 1 and grid[0] > 0 and block[0] in (64, 256)
+        assert len(grid) == len(block) == 1 and grid[0] > 0 and block[0] == 256
         assert shared_mem <= getattr(self, "max_dynamic_shared_size_bytes", 48 * 1024)
         assert all(isinstance(x, ndarray | np.int64) for x in arguments)
         self.run(grid[0], arguments)
@@ -70,7 +73,6 @@ from_dlpack = _wrapped(np.from_dlpack)
 sort, argsort, where = _wrapped(np.sort), _wrapped(np.argsort), _wrapped(np.where)
 moveaxis, arange, take_along_axis = _wrapped(np.moveaxis), _wrapped(np.arange), _wrapped(np.take_along_axis)
 cuda = SimpleNamespace(
-    Device=lambda: SimpleNamespace(attributes={"MultiProcessorCount": 2}),
     runtime=SimpleNamespace(getDeviceCount=lambda: 1, getDevice=lambda: -1, CUDARuntimeError=RuntimeError),
     memory=SimpleNamespace(OutOfMemoryError=_OutOfMemoryError),
     get_current_stream=lambda: SimpleNamespace(synchronize=lambda: None),

@@ -15,22 +15,17 @@ from wmma_emu.arithmetic.model import DotProduct
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.formats import Format, format_of
 
-
-class Tiling(NamedTuple):
-    """The rows and columns of one thread, multiples of four, and the threads of a block, a multiple of 64."""
-
-    rows: int
-    columns: int
-    threads: int
-
-
-_TILINGS = {"aligned_sum": (Tiling(8, 4, 256), Tiling(8, 4, 64))}
-"""The tilings of an arithmetic, from the largest tile to the smallest, for products of few tiles."""
+_ROWS, _COLUMNS = 4, 4
+"""The rows and columns of one thread, multiples of four."""
 
 _FLOAT = format_of("f32")
 _STORED = {1: "unsigned char", 2: "unsigned short", 4: "unsigned int", 8: "unsigned long long"}
+_THREADS_A_SIDE = 16
 _DEPTH = 16
 """The positions of k in shared memory at once, unless a step has more."""
+
+_BLOCKS = {"aligned_sum": 4}
+"""The blocks that a multiprocessor holds at once, which limits their registers; 2 for other arithmetic."""
 
 
 class KernelShape(NamedTuple):
@@ -48,23 +43,17 @@ class KernelShape(NamedTuple):
     shared_bytes: int
 
 
-def tilings_of(product: DotProduct) -> tuple[Tiling, ...]:
-    """Return the tilings of a product's kernel, from the largest tile to the smallest."""
-    return _TILINGS.get(product.model.arithmetic, (Tiling(4, 4, 256),))
-
-
 @cache
-def shape_of(product: DotProduct, tiling: Tiling | None = None) -> KernelShape:
-    """Return the division of a product's work with a tiling, by default that of the largest tile."""
-    tiling = tiling or tilings_of(product)[0]
+def shape_of(product: DotProduct) -> KernelShape:
+    """Choose tile and depth for a product."""
     terms = _terms(product)
     depth = terms * max(_DEPTH // terms, 1)
-    rows, columns = tiling.threads // 16 * tiling.rows, 16 * tiling.columns
+    rows, columns = _THREADS_A_SIDE * _ROWS, _THREADS_A_SIDE * _COLUMNS
     shared_bytes = 4 * _words(product) * depth * (rows + columns + 8)
-    return KernelShape(rows, columns, tiling.threads, len(_order(product)), depth, shared_bytes)
+    return KernelShape(rows, columns, _THREADS_A_SIDE**2, len(_order(product)), depth, shared_bytes)
 
 
-def kernel_source(product: DotProduct, tiling: Tiling | None = None) -> str:
+def kernel_source(product: DotProduct) -> str:
     """Write the whole program of a product: one kernel, ``matmul``.
 
     Models whose integers would not fit, chains in a format that GPUs lack, and block scales are rejected.
@@ -88,7 +77,7 @@ def kernel_source(product: DotProduct, tiling: Tiling | None = None) -> str:
     }[arithmetic](product)
     parts = [
         _text("numbers"),
-        _common(product, tiling or tilings_of(product)[0]),
+        _common(product),
         constants,
         _text("tiles"),
         _text(arithmetic),
@@ -173,17 +162,18 @@ def _words(product: DotProduct) -> int:
     return 1
 
 
-def _common(product: DotProduct, tiling: Tiling) -> str:
+def _common(product: DotProduct) -> str:
     """Return the declarations of every arithmetic: tiles, the order of k, the types of the matrices."""
-    shape, order = shape_of(product, tiling), _order(product)
+    shape, order = shape_of(product), _order(product)
     formats = zip("ABCD", (product.a, product.b, product.c, product.d), strict=True)
     rounded_between = (
         product.chains and product.model.arithmetic == "fma_chain" and product.model.chain_format != product.d
     )
     return "\n".join([
         _constants(
-            ROWS=tiling.rows, COLUMNS=tiling.columns, TILE_ROWS=shape.tile_rows, TILE_COLUMNS=shape.tile_columns,
-            THREADS=shape.threads, DEPTH=shape.depth, WORDS=_words(product), TERMS=_terms(product), K=product.k,
+            ROWS=_ROWS, COLUMNS=_COLUMNS, TILE_ROWS=shape.tile_rows, TILE_COLUMNS=shape.tile_columns,
+            THREADS=shape.threads, BLOCKS=_BLOCKS.get(product.model.arithmetic, 2),
+            DEPTH=shape.depth, WORDS=_words(product), TERMS=_terms(product), K=product.k,
             POSITIONS=shape.positions, IN_ORDER=order == list(range(product.k)), LEAVES_AND_ENTERS=rounded_between,
         ),
         f"__device__ const short ORDER[] = {{{', '.join(map(str, order))}}};",

@@ -5,7 +5,7 @@ One kernel is generated from the model (`wmma_emu.arithmetic.cuda_source`) and c
 """
 
 import importlib
-from functools import cache
+from functools import cache, lru_cache
 from math import prod
 from types import ModuleType
 from typing import Any
@@ -16,13 +16,10 @@ from numpy.typing import NDArray
 from wmma_emu.arithmetic.blocks import Progress
 from wmma_emu.arithmetic.cuda_source import (
     EpilogueForm,
-    KernelShape,
-    Tiling,
     conversion_source,
     epilogue_source,
     kernel_source,
     shape_of,
-    tilings_of,
 )
 from wmma_emu.arithmetic.model import DotProduct
 from wmma_emu.arithmetic.table import FMA_F32, MODELS
@@ -51,6 +48,13 @@ def require_cupy() -> ModuleType:
         missing = isinstance(error, ModuleNotFoundError) and (error.name or "").split(".")[0] == "cupy"
         problem = "is not installed" if missing else f"cannot be imported ({shorten(error, str)})"
         raise BackendUnavailableError(f"engine='cupy' needs CuPy, which {problem}; {_INSTALL}") from error
+    _require_device(cupy)
+    return cupy
+
+
+@cache
+def _require_device(cupy: Any) -> None:
+    """Check once that CuPy has a GPU."""
     try:
         count = cupy.cuda.runtime.getDeviceCount()
     except cupy.cuda.runtime.CUDARuntimeError as error:
@@ -59,7 +63,6 @@ def require_cupy() -> ModuleType:
         ) from error
     if not count:
         raise BackendUnavailableError("a driver is installed, but no GPU is visible; CUDA_VISIBLE_DEVICES may hide it")
-    return cupy
 
 
 def has(product: DotProduct) -> bool:
@@ -91,16 +94,14 @@ def _on_gpu(cupy: Any, product: DotProduct, a: Any, b: Any, c: Any, progress: Pr
     d = cupy.empty((*batch, m, n), product.d.storage)
     if not d.size:
         return d
-    tiling = _tiling(cupy, product, prod(batch), m, n)
-    shape = shape_of(product, tiling)
-    blocks = _blocks(shape, prod(batch), m, n)
-    offsets = cupy.zeros(3, np.int64)
-    if prod(batch) > 1:
-        offsets = cupy.asarray(np.stack([_offsets(x, batch) for x in (a, b, c)]))
+    shape = shape_of(product)
+    blocks = prod(batch) * -(-m // shape.tile_rows) * -(-n // shape.tile_columns)
+    device = cupy.cuda.runtime.getDevice()
+    offsets = _offsets(tuple((x.shape[:-2], x.strides[:-2], x.itemsize) for x in (a, b, c)), batch, device)
     positions = k // product.k * shape.positions
     steps = [step // x.itemsize for x in (a, b, c) for step in x.strides[-2:]]
     numbers = [np.int64(x) for x in (prod(batch), m, n, positions, *steps)]
-    kernel = _kernel(product, tiling, cupy.cuda.runtime.getDevice())
+    kernel = _kernel(product, device)
     at_once = _MOST_BLOCKS
     if progress is not None:
         at_once = max(_PRODUCTS_OF_A_LAUNCH // (shape.tile_rows * shape.tile_columns * k), 1)
@@ -112,20 +113,6 @@ def _on_gpu(cupy: Any, product: DotProduct, a: Any, b: Any, c: Any, progress: Pr
             cupy.cuda.get_current_stream().synchronize()
             progress((first + count) / blocks)
     return d
-
-
-def _tiling(cupy: Any, product: DotProduct, batch: int, m: int, n: int) -> Tiling:
-    """Return the tiling with the largest tile that occupies the GPU, or the smallest tile."""
-    multiprocessors = cupy.cuda.Device().attributes["MultiProcessorCount"]
-    tilings = tilings_of(product)
-    for tiling in tilings:
-        if _blocks(shape_of(product, tiling), batch, m, n) >= 2 * multiprocessors:
-            return tiling
-    return tilings[-1]
-
-
-def _blocks(shape: KernelShape, batch: int, m: int, n: int) -> int:
-    return batch * -(-m // shape.tile_rows) * -(-n // shape.tile_columns)
 
 
 def _moved(cupy: Any, bits: Any, fmt: Format) -> Any:
@@ -140,15 +127,19 @@ def _moved(cupy: Any, bits: Any, fmt: Format) -> Any:
     return cupy.broadcast_to(cupy.asarray(np.array(once, order="C")), given.shape)
 
 
-def _offsets(array: Any, batch: tuple[int, ...]) -> NDArray[np.int64]:
-    """Return the offset of each matrix of the batch, in elements."""
-    offsets = np.zeros(batch, np.int64)
-    missing = len(batch) - (array.ndim - 2)
-    for axis, (size, step) in enumerate(zip(array.shape[:-2], array.strides[:-2], strict=True)):
-        if size > 1:
-            places = np.arange(size, dtype=np.int64) * (step // array.itemsize)
-            offsets += places.reshape(-1, *[1] * (len(batch) - missing - axis - 1))
-    return offsets.ravel()
+@lru_cache(maxsize=256)
+def _offsets(arrays: tuple[tuple[Any, Any, int], ...], batch: tuple[int, ...], device: int) -> Any:
+    """Return the offset of each matrix of the batch, in elements, on a device.
+
+    Arrays are given as their leading axes, the strides of these axes, and the size of an element.
+    """
+    offsets = np.zeros((len(arrays), *batch), np.int64)
+    for of_array, (shape, strides, size) in zip(offsets, arrays, strict=True):
+        for axis, (length, step) in enumerate(zip(reversed(shape), reversed(strides), strict=True)):
+            if length > 1:
+                of_array += (np.arange(length, dtype=np.int64) * (step // size)).reshape(-1, *[1] * axis)
+    cupy: Any = importlib.import_module("cupy")
+    return cupy.asarray(offsets)
 
 
 def convert(bits: Any, source: Format, target: Format) -> Any:
@@ -212,11 +203,11 @@ def _conversion(source: Format, target: Format, device: int) -> Any:
 
 
 @cache
-def _kernel(product: DotProduct, tiling: Tiling, device: int) -> Any:
+def _kernel(product: DotProduct, device: int) -> Any:
     """Compile a product's program for a device."""
     cupy: Any = importlib.import_module("cupy")
-    kernel = cupy.RawModule(code=kernel_source(product, tiling), options=_OPTIONS).get_function("matmul")
-    shared_bytes = shape_of(product, tiling).shared_bytes
+    kernel = cupy.RawModule(code=kernel_source(product), options=_OPTIONS).get_function("matmul")
+    shared_bytes = shape_of(product).shared_bytes
     if shared_bytes > 48 * 1024:  # more than the default of a kernel
         kernel.max_dynamic_shared_size_bytes = shared_bytes
     return kernel

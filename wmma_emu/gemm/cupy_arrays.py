@@ -2,6 +2,7 @@
 """Products of matrices on a GPU that stay there: CuPy arrays in, a CuPy array out."""
 
 from dataclasses import dataclass, replace
+from functools import cache
 from math import prod
 from typing import Any
 
@@ -129,8 +130,7 @@ def _bits(
     """Return the patterns of a matrix, one element an entry, on the GPU."""
     if not is_cupy(matrix):
         return cupy.asarray(matrix_bits(matrix, fmt, name, packed_axis=packed_axis, named=named))
-    # The same dtypes are legal as for NumPy arrays, with the same errors.
-    matrix_bits(np.empty((0, 0), matrix.dtype), fmt, name, packed_axis=packed_axis, named=named)
+    _check_dtype(matrix.dtype, fmt, name, packed_axis, named)
     if isinstance(matrix, DeviceArray):
         return matrix.patterns.view(fmt.storage)
     if matrix.dtype == np.bool_:
@@ -140,6 +140,12 @@ def _bits(
     if matrix.dtype.itemsize == fmt.storage.itemsize and matrix.flags.c_contiguous:
         return matrix.view(fmt.storage)
     return cupy.ascontiguousarray(matrix).view(fmt.storage)
+
+
+@cache
+def _check_dtype(dtype: np.dtype[Any], fmt: Format, name: str, packed_axis: int | None, named: str | None) -> None:
+    """Reject the dtypes that are illegal for NumPy arrays, with the same errors."""
+    matrix_bits(np.empty((0, 0), dtype), fmt, name, packed_axis=packed_axis, named=named)
 
 
 def _unpacked(cupy: Any, matrix: Any, fmt: Format, axis: int, name: str) -> Any:

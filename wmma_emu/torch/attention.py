@@ -126,7 +126,8 @@ def _scores(multiply: Multiplier, q: Any, k: Any, mask: Any, hidden: Any, scale:
 
 def _log(x: Any) -> Any:
     """Return the logarithm in float64, rounded to float32, by the host's library wherever the tensor is."""
-    return x.cpu().double().log().float().to(x.device)
+    with np.errstate(divide="ignore"):
+        return torch.from_numpy(np.log(_array(x).astype(np.float64)).astype(np.float32)).to(x.device)
 
 
 def _factor(scale: float, is_scaled: bool) -> float:
@@ -158,6 +159,6 @@ def _sum(x: Any) -> Any:
     """Add the last axis: its two halves, until one number is left; an odd last number joins the first half."""
     while x.shape[-1] > 1:
         half = x.shape[-1] // 2
-        head, tail, odd = x[..., :half], x[..., half : 2 * half], x[..., 2 * half :]
-        x = torch.cat([head + tail, odd], -1)
+        pairs, odd = x[..., :half] + x[..., half : 2 * half], x[..., 2 * half :]
+        x = torch.cat([pairs, odd], -1) if odd.shape[-1] else pairs
     return x[..., 0] if x.shape[-1] else x.sum(-1)

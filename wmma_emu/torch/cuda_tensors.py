@@ -4,13 +4,16 @@
 CuPy and PyTorch share memory through DLPack, and PyTorch's current stream runs the kernels of both.
 """
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import numpy as np
 import torch
+from torch.utils.dlpack import from_dlpack, to_dlpack
 
 from wmma_emu.arithmetic import ENGINES, FMA_F32, is_installed
 from wmma_emu.errors import BackendUnavailableError
@@ -80,13 +83,13 @@ def ex2(s: Any, factor: float, shift: Any) -> Any:
 
     The bits are a Hopper GPU's: its own instruction where the GPU has the same one, otherwise computed.
     """
-    cupy: Any = ENGINES["cupy"].load().require_cupy()
+    cupy: Any = sys.modules["cupy"]
     with _pytorch_stream(s):
         words, of_rows = (_array(x.contiguous()).patterns for x in (s, shift))
         pattern = int(np.float32(factor).view(np.uint32))
         if not _has_ex2(cupy):
             power = ENGINES["cupy"].load().fma(words, pattern, (of_rows ^ np.uint32(1 << 31))[..., None])
-            return _tensor(DeviceArray(approx("ex2", power, ftz=True), np.dtype(np.float32)))
+            return _tensor(DeviceArray(cupy.asarray(approx("ex2", power, ftz=True)), np.dtype(np.float32)))
         y = cupy.empty(words.shape, np.uint32)
         numbers = (np.int64(y.size), np.int64(y.shape[-1]), np.int64(pattern))
         kernel = _ex2_kernel(cupy.cuda.runtime.getDevice())
@@ -102,32 +105,45 @@ def _has_ex2(cupy: Any) -> bool:
 
 @cache
 def _ex2_kernel(device: int) -> Any:
-    cupy: Any = ENGINES["cupy"].load().require_cupy()
+    cupy: Any = sys.modules["cupy"]
     return cupy.RawModule(code=_EX2, options=("--std=c++17",)).get_function("ex2_all")
 
 
 @contextmanager
 def _pytorch_stream(tensor: Any) -> Iterator[None]:
     """Let CuPy run on PyTorch's current stream of a tensor's device."""
-    cupy: Any = ENGINES["cupy"].load().require_cupy()
+    cupy: Any = sys.modules["cupy"]
     number = tensor.device.index
-    with cupy.cuda.Device(number), cupy.cuda.ExternalStream(torch.cuda.current_stream(number).cuda_stream, number):
+    with cupy.cuda.Device(number), cupy.cuda.ExternalStream(torch._C._cuda_getCurrentRawStream(number), number):
         yield
+
+
+@dataclass(frozen=True, slots=True)
+class _Shared:
+    """A tensor for DLPack, without the synchronisation of streams: both libraries use the same one."""
+
+    tensor: Any
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return to_dlpack(self.tensor)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self.tensor.__dlpack_device__()  # type: ignore[no-any-return]
 
 
 def _array(tensor: Any) -> Any:
     """Return a tensor as patterns in the same memory; None is returned as it is."""
     if tensor is None:
         return None
-    cupy: Any = ENGINES["cupy"].load().require_cupy()
     name = str(tensor.dtype).removeprefix("torch.")
     dtype = ml_dtype_of(name) or np.dtype(name)
     plain = tensor.detach().resolve_conj().resolve_neg().view(_INTEGERS[tensor.element_size()])
-    return DeviceArray(cupy.from_dlpack(plain).view(f"u{tensor.element_size()}"), dtype)
+    shared = sys.modules["cupy"].from_dlpack(_Shared(plain))
+    return DeviceArray(shared.view(f"u{tensor.element_size()}"), dtype)
 
 
 def _tensor(array: DeviceArray) -> Any:
     """Return a new array as a tensor in the same memory."""
     size = array.dtype.itemsize
-    integers = torch.from_dlpack(array.patterns.view("u1" if size == 1 else f"i{size}"))
+    integers = from_dlpack(array.patterns.view("u1" if size == 1 else f"i{size}").__dlpack__(stream=-1))
     return integers.view(getattr(torch, array.dtype.name))

@@ -224,8 +224,8 @@ FUNCTION void fused_step(const Panel &panel, int first, int thread, Bits (&runni
     EACH_ELEMENT largest[i][j] = 0x80008000u;
     _Pragma("unroll") for (int k = 0; k < TERMS; k += 2) {
         int x[ROWS], y[COLUMNS];
-        read_groups<ROWS_OF_GROUPS>(x, panel.a[EXPONENT][(first + k) / 2], row);
-        read_groups<COLUMNS_OF_GROUPS>(y, panel.b[EXPONENT][(first + k) / 2], column);
+        read_four(x, panel.a[EXPONENT][(first + k) / 2], row);
+        read_four(y, panel.b[EXPONENT][(first + k) / 2], column);
         EACH_ELEMENT largest[i][j] = __viaddmax_s16x2((word)x[i], (word)y[j], largest[i][j]);
     }
     bool ordinary = true;
@@ -244,8 +244,8 @@ FUNCTION void fused_step(const Panel &panel, int first, int thread, Bits (&runni
         EACH_ELEMENT words[i][j] = 0;
         _Pragma("unroll 4") for (int k = part; k < part + TERMS_OF_WORD; ++k) {
             int x[ROWS], y[COLUMNS];
-            read_groups<ROWS_OF_GROUPS>(x, panel.a[VALUE][first + k], row);
-            read_groups<COLUMNS_OF_GROUPS>(y, panel.b[VALUE][first + k], column);
+            read_four(x, panel.a[VALUE][first + k], row);
+            read_four(y, panel.b[VALUE][first + k], column);
             EACH_ELEMENT words[i][j] += in_units(times(value_of(x[i]), value_of(y[j])), scale[i][j]);
         }
         EACH_ELEMENT sum[i][j] += words[i][j];

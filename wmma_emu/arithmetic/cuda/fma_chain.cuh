@@ -38,12 +38,12 @@ FUNCTION void write(Lines &lines, int k, int place, Bits x) {
         lines[plane][k][place] = (int)(x >> 16 * plane >> 16 * plane);
 }
 
-template <int BETWEEN_GROUPS, int COUNT, class Lines>
+template <int COUNT, class Lines>
 FUNCTION void read(Bits (&values)[COUNT], const Lines &lines, int k, int first) {
     _Pragma("unroll") for (int i = 0; i < COUNT; ++i) values[i] = 0;
     _Pragma("unroll") for (int plane = 0; plane < WORDS; ++plane) {
         int part[COUNT];
-        read_groups<BETWEEN_GROUPS>(part, lines[plane][k], first);
+        read_four(part, lines[plane][k], first);
         _Pragma("unroll") for (int i = 0; i < COUNT; ++i)
             values[i] |= (Bits)(word)part[i] << 16 * plane << 16 * plane;
     }
@@ -54,8 +54,8 @@ FUNCTION void take_step(const Panel &panel, int first, int thread, int position,
     if (begins && !C_IN_FIRST_STEP) EACH_ELEMENT e.partial[i][j] = 0;
     _Pragma("unroll") for (int k = 0; k < TERMS; ++k) {
         Bits x[ROWS], y[COLUMNS];
-        read<ROWS_OF_GROUPS>(x, panel.a, first + k, row_of(thread, 0));
-        read<COLUMNS_OF_GROUPS>(y, panel.b, first + k, column_of(thread, 0));
+        read(x, panel.a, first + k, row_of(thread, 0));
+        read(y, panel.b, first + k, column_of(thread, 0));
         EACH_ELEMENT {
             if (C_IN_FIRST_STEP) e.running[i][j] = fma(x[i], y[j], e.running[i][j]);
             else if (C_AFTER_EACH_STEP && k == 0) e.partial[i][j] = mul(x[i], y[j]);

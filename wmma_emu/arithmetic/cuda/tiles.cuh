@@ -37,22 +37,17 @@ struct Elements {
 };
 
 // The rows and columns of a thread are in groups of four. A warp has four by eight threads.
-constexpr int ROWS_OF_GROUPS = THREADS / 4, COLUMNS_OF_GROUPS = 64;
-FUNCTION int row_of(int thread, int i) {
-    return (thread / 64 * 4 + thread / 8 % 4) * 4 + i % 4 + i / 4 * ROWS_OF_GROUPS;
-}
-FUNCTION int column_of(int thread, int j) {
-    return (thread / 32 % 2 * 8 + thread % 8) * 4 + j % 4 + j / 4 * COLUMNS_OF_GROUPS;
-}
+FUNCTION int row_of(int thread, int i) { return (thread / 64 * 4 + thread / 8 % 4) * 4 + i % 4 + i / 4 * 64; }
+FUNCTION int column_of(int thread, int j) { return (thread / 32 % 2 * 8 + thread % 8) * 4 + j % 4 + j / 4 * 64; }
 
 #define EACH_ELEMENT \
     _Pragma("unroll") for (int i = 0; i < ROWS; ++i) \
     _Pragma("unroll") for (int j = 0; j < COLUMNS; ++j)
 
-template <int BETWEEN_GROUPS, int COUNT, class Plane>
-FUNCTION void read_groups(int (&values)[COUNT], const Plane &line, int first) {
+template <int COUNT, class Plane>
+FUNCTION void read_four(int (&values)[COUNT], const Plane &line, int first) {
     _Pragma("unroll") for (int i = 0; i < COUNT; i += 4) {
-        int4 four = *(const int4 *)&line[first + i / 4 * BETWEEN_GROUPS];
+        int4 four = *(const int4 *)&line[first + i / 4 * 64];
         values[i] = four.x, values[i + 1] = four.y, values[i + 2] = four.z, values[i + 3] = four.w;
     }
 }
@@ -70,6 +65,6 @@ template <class Lines>
 FUNCTION void write(Lines &lines, int k, int place, int x) { lines[0][k][place] = x; }
 
 FUNCTION void read(int (&x)[ROWS], int (&y)[COLUMNS], const Panel &panel, int k, int thread) {
-    read_groups<ROWS_OF_GROUPS>(x, panel.a[0][k], row_of(thread, 0));
-    read_groups<COLUMNS_OF_GROUPS>(y, panel.b[0][k], column_of(thread, 0));
+    read_four(x, panel.a[0][k], row_of(thread, 0));
+    read_four(y, panel.b[0][k], column_of(thread, 0));
 }
