@@ -35,7 +35,6 @@ NaNRule = Literal["ieee", "all_ones", "none"]
 """The patterns that are NaN: non-zero fractions with an all-ones exponent; the all-ones pattern; none."""
 
 
-@drawn_by("formats")
 @cache
 def _storage_of(bits: int) -> "np.dtype[np.unsignedinteger]":
     import numpy as np  # imported late, so that the tables do not need NumPy
@@ -44,6 +43,7 @@ def _storage_of(bits: int) -> "np.dtype[np.unsignedinteger]":
     return np.dtype(f"u{width // 8}")
 
 
+@drawn_by("formats")
 @dataclass(frozen=True, slots=True)
 class Format:
     """An entry of the table of formats: the number of bits, their meaning, and the source.
