@@ -113,7 +113,8 @@ class ModelMultiplier:
             return NotImplemented
         self._warn_once(kind)
         begin = time.perf_counter()
-        converted = replace(product, a=self._converted(product.a, kind), b=self._converted(product.b, kind))
+        a, b = (self._converted(x, kind) for x in (product.a, product.b))
+        converted = product if a is product.a and b is product.b else replace(product, a=a, b=b)
         how, order, evidence = self._kernel(converted, kind)
         d = gemm(
             converted.a, converted.b, C=product.c, alpha=product.alpha, beta=product.beta, bias=product.bias,

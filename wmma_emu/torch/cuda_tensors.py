@@ -17,6 +17,7 @@ from torch.utils.dlpack import from_dlpack, to_dlpack
 
 from wmma_emu.arithmetic import ENGINES, FMA_F32, is_installed
 from wmma_emu.errors import BackendUnavailableError
+from wmma_emu.formats.dtypes import format_meant
 from wmma_emu.formats.extension_dtypes import ml_dtype_of
 from wmma_emu.gemm.device_arrays import DeviceArray
 from wmma_emu.models import ArrayProduct, ModelMultiplier, ProductKind
@@ -71,7 +72,7 @@ def product_on_gpu(multiply: ModelMultiplier, product: Any) -> Any:
         if product.scale_a is not None:  # one scale for each matrix: gemm makes their product part of alpha
             alpha = float(np.float32(product.scale_a.item()) * np.float32(product.scale_b.item()))
         d = multiply(ArrayProduct(
-            operation=product.operation, out_dtype=product.out_dtype, alpha=alpha, beta=product.beta,
+            operation=product.operation, out_dtype=_format(product.out_dtype), alpha=alpha, beta=product.beta,
             settings=product.settings, is_fused=product.is_fused, convolves=product.convolves,
             a=_array(product.a), b=_array(product.b), c=_array(product.c), bias=_array(product.bias),
         ))  # fmt: skip
@@ -131,14 +132,20 @@ class _Shared:
         return self.tensor.__dlpack_device__()  # type: ignore[no-any-return]
 
 
+@cache
+def _format(dtype: Any) -> Any:
+    """Return the format of a dtype, which is found faster if it is kept."""
+    return format_meant(dtype) or dtype
+
+
 def _array(tensor: Any) -> Any:
     """Return a tensor as patterns in the same memory; None is returned as it is."""
     if tensor is None:
         return None
     name = str(tensor.dtype).removeprefix("torch.")
     dtype = ml_dtype_of(name) or np.dtype(name)
-    plain = tensor.detach().resolve_conj().resolve_neg().view(_INTEGERS[tensor.element_size()])
-    shared = sys.modules["cupy"].from_dlpack(_Shared(plain))
+    plain = tensor.resolve_neg() if tensor.is_neg() else tensor
+    shared = sys.modules["cupy"].from_dlpack(_Shared(plain.view(_INTEGERS[tensor.element_size()])))
     return DeviceArray(shared.view(f"u{tensor.element_size()}"), dtype)
 
 
