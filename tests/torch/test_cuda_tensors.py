@@ -86,6 +86,7 @@ def test_products_and_their_gradients_have_the_bits_of_the_host(device, name):
     assert_same_bits(device, function, *(drawn(*x, seed=i) for i, x in enumerate(shapes)))
 
 
+@pytest.mark.sweep(keep=1 / 2)
 @pytest.mark.parametrize("dtype", [torch.float16, torch.float32])
 def test_other_dtypes_have_the_bits_of_the_host(device, dtype):
     assert_same_bits(device, torch.mm, drawn(5, 40, dtype=dtype), drawn(40, 7, dtype=dtype, seed=1))
