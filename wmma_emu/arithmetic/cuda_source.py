@@ -24,8 +24,6 @@ _THREADS_A_SIDE = 16
 _DEPTH = 16
 """The positions of k in shared memory at once, unless a step has more."""
 
-_BLOCKS = {"aligned_sum": 4}
-"""The blocks that a multiprocessor holds at once, which limits their registers; 2 for other arithmetic."""
 
 
 class KernelShape(NamedTuple):
@@ -172,8 +170,7 @@ def _common(product: DotProduct) -> str:
     return "\n".join([
         _constants(
             ROWS=_ROWS, COLUMNS=_COLUMNS, TILE_ROWS=shape.tile_rows, TILE_COLUMNS=shape.tile_columns,
-            THREADS=shape.threads, BLOCKS=_BLOCKS.get(product.model.arithmetic, 2),
-            DEPTH=shape.depth, WORDS=_words(product), TERMS=_terms(product), K=product.k,
+            THREADS=shape.threads, DEPTH=shape.depth, WORDS=_words(product), TERMS=_terms(product), K=product.k,
             POSITIONS=shape.positions, IN_ORDER=order == list(range(product.k)), LEAVES_AND_ENTERS=rounded_between,
         ),
         f"__device__ const short ORDER[] = {{{', '.join(map(str, order))}}};",
@@ -205,6 +202,7 @@ def _aligned_sum(product: DotProduct) -> str:
         f"typedef {_signed_type(products + addend)} Total;  // and of c",
         f"typedef {'word' if narrow else 'long_word'} Magnitude;",
         _constants(
+            BLOCKS=4 if products < 1 << 31 else 2,  # sums of 64 bits need more registers
             FRACTION_BITS=kept, MIN_EXPONENT=model.min_exponent, NEAREST=model.rounding == "RNE",
             PRODUCT_LEFT=max(shift, 0), PRODUCT_RIGHT=max(-shift, 0), ADDEND_LEFT=max(addend_shift, 0),
             ADDEND_RIGHT=max(-addend_shift, 0), C_IN_FIRST_STEP=model.c_joins == "first_step",
@@ -248,6 +246,7 @@ def _fma_chain(product: DotProduct) -> str:
         f"constexpr Bits CANONICAL_NAN = {fmt.canonical_nan:#x}, QUIET_BIT = {1 << fmt.fraction_bits - 1:#x};",
         f"constexpr Bits SIGN_MASK = {fmt.sign_mask:#x}, INFINITY_BITS = {fmt.infinity:#x};",
         _constants(
+            BLOCKS=2,
             C_IN_FIRST_STEP=model.c_joins == "first_step", C_AFTER_EACH_STEP=model.c_joins == "each_add",
             NAN_PROPAGATES=model.nan == "propagate",
         ),
@@ -258,6 +257,7 @@ def _integer(product: DotProduct) -> str:
     return "\n".join([
         "typedef word Bits;",
         _constants(
+            BLOCKS=2,
             A_BITS=product.a.bits, A_IS_SIGNED=product.a.signed, B_BITS=product.b.bits, B_IS_SIGNED=product.b.signed,
             CLAMPED=product.satfinite,
         ),
@@ -266,7 +266,7 @@ def _integer(product: DotProduct) -> str:
 
 
 def _popcount(product: DotProduct) -> str:
-    return "\n".join(["typedef word Bits;", _constants(EXCLUSIVE=product.bit_operation == "xor")])
+    return "\n".join(["typedef word Bits;", _constants(BLOCKS=2, EXCLUSIVE=product.bit_operation == "xor")])
 
 
 def _constants(**values: int | bool) -> str:

@@ -58,6 +58,7 @@ FUNCTION void finish(const Problem &p, const Tile &tile, int thread, const Eleme
     }
 }
 
+// A multiprocessor holds BLOCKS at once, which limits the registers of a thread.
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) matmul(
     const StoredOfA *a, const StoredOfB *b, const StoredOfC *c, StoredOfD *d, const long long *offsets,
     long long batch, long long m, long long n, long long positions, long long a_row, long long a_k, long long b_k,
