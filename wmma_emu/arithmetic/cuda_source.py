@@ -25,7 +25,6 @@ _DEPTH = 16
 """The positions of k in shared memory at once, unless a step has more."""
 
 
-
 class KernelShape(NamedTuple):
     """The division of a kernel's work, which does not affect the results.
 

@@ -3,8 +3,8 @@
 
 // A decoded operand is its value in float32, exactly, and its exponent. The exponent of zeros is below all others, so
 // that a sum with one is never the largest; the exponents of infinities and NaN are above all others, so that the
-// largest exponent reveals them. Two exponents share a word: of an even k, and of the next. Exponents of A have the bias
-// of float32, so that sums have it too.
+// largest exponent reveals them. Two exponents share a word: of an even k, and of the next. Exponents of A have the
+// bias of float32, so that sums have it too.
 struct Operand {
     word value;
     int exponent;
@@ -163,8 +163,8 @@ __device__ __noinline__ Bits careful_step(const Panel &panel, int first, int row
 
 // The elements of one thread ----------------------------------------------------------------------------------------
 
-// A product, truncated to an integer in units of the alignment. In float32 it is exact; below 2**-126 it may be rounded,
-// but is less than a unit.
+// A product, truncated to an integer in units of the alignment. In float32 it is exact; below 2**-126 it may be
+// rounded, but is less than a unit.
 FUNCTION int in_units(float product, float scale) { return __float2int_rz(times(product, scale)); }
 
 // Zero has the lowest exponent; infinities and NaN have more than the highest.
@@ -193,10 +193,10 @@ FUNCTION word narrowed(float x) {
     word magnitude = __float_as_uint(x) & ~SIGN_OF_FLOAT;
     int biased = max((int)(magnitude >> 23), (int)Format::emin + BIAS);
     float power = power_of_two(biased + 23 - Format::fraction_bits);
-    word units = __float_as_uint(__uint_as_float(magnitude) + power) - __float_as_uint(power);
+    word units = __float_as_uint(__fmaf_ieee_rn(1.0f, __uint_as_float(magnitude), power)) - __float_as_uint(power);
     word bits = ((word)(biased - Format::emin - BIAS) << Format::fraction_bits) + units;
-    if (bits == 0) return 0;
-    return (bits > Format::max_finite ? Format::infinity : bits) | (x < 0 ? Format::sign_mask : 0u);
+    word sign = bits && __float_as_uint(x) & SIGN_OF_FLOAT ? Format::sign_mask : 0u;  // a zero is +0
+    return sign | (bits > Format::max_finite ? Format::infinity : bits);
 }
 
 // Add c; return a negative number if the sum overflowed.

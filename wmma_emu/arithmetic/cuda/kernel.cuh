@@ -11,7 +11,7 @@ FUNCTION void begin(const Problem &p, const Tile &tile, int thread, Elements &e)
     }
 }
 
-// Rows of A or columns of B, which are +0 beyond the matrix. Adjacent threads read adjacent elements: of k, or of lines.
+// Rows of A or columns of B, which are +0 beyond the matrix. Adjacent threads read adjacent elements: of k or of lines.
 template <int LINES, auto DECODE, class Stored, class Lines>
 FUNCTION void load_lines(
     const Stored *x, long long line_step, long long k_step, int lines, long long position, int depth, int thread,
