@@ -130,6 +130,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="write the source lines and branches of kernels that the tests reach: as Cobertura XML if the name ends "
         "in .xml, else in the format of lcov",
     )  # fmt: skip
+    group.addoption(
+        "--kernel-cov-fail-under", metavar="PERCENT", type=float,
+        help="with --kernel-cov: fail if the tests reach fewer of the kernels' lines",
+    )  # fmt: skip
     parser.addini(_FINDINGS, f"{rule}; one per line, before those of the command line", type="linelist", default=[])
 
 
@@ -162,6 +166,8 @@ def pytest_configure(config: pytest.Config) -> None:
         or config.getoption("kernel_profile_before")
     ):
         _profiles(config)
+    if config.getoption("kernel_cov_fail_under") is not None and not config.getoption("kernel_cov"):
+        raise pytest.UsageError("--kernel-cov-fail-under needs --kernel-cov=FILE, which records the coverage")
     if config.getoption("kernel_cov"):
         from pytest_wmma_emu.profiles import Coverage
 

@@ -16,6 +16,8 @@ from wmma_emu.ptx.profile import Limit
 
 __all__ = ["Coverage", "Profiles", "TestProfile"]
 
+_ACCEPTED = "FAILED: counters became worse; if that is intended, write a new file with --kernel-profile"
+
 _KEY, _COVERAGE_KEY = "wmma_emu_profile", "wmma_emu_coverage"
 
 
@@ -77,7 +79,8 @@ class Profiles:
         with profiling() as found:
             yield
         self._run += found.profile
-        found.profile.require(*self._limits)
+        if self._limits:
+            found.profile.require(*self._limits)
         for mark in item.iter_markers(marker):
             found.profile.require(*mark.args, **mark.kwargs)
 
@@ -107,6 +110,7 @@ class Profiles:
         lines = [] if self._path is None else [f"written: {self._path}"]
         if self._known is not None:
             lines += [f"compared with {self._before}:", *(self._failed or "no counter became worse").splitlines()]
+            lines += [_ACCEPTED] if self._failed else []
         _show(terminalreporter, lines)
 
 
@@ -116,7 +120,11 @@ class Coverage:
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
         self._path = config.invocation_params.dir / config.getoption("kernel_cov")
+        self._least: float | None = config.getoption("kernel_cov_fail_under")
         self._found = CoveredLaunches()
+        self._failed = ""
+        if self._least is not None and not 0 <= self._least <= 100:
+            raise pytest.UsageError(f"--kernel-cov-fail-under={self._least:g} is not a percentage of 0 to 100")
 
     @contextmanager
     def of_test(self) -> Generator[None, None, None]:
@@ -133,17 +141,26 @@ class Coverage:
             self._found.add(KernelCoverage.from_dict(given["coverage"]), given["paths"])
 
     @pytest.hookimpl(trylast=True)
-    def pytest_sessionfinish(self) -> None:
-        """Write the coverage, or send it to the process that does."""
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Write the coverage and compare it with the option, or send it to the process that does."""
         if hasattr(self._config, "workeroutput"):
             sent = {"coverage": self._found.coverage.to_dict(), "paths": self._found.paths}
             self._config.workeroutput[_COVERAGE_KEY] = json.dumps(sent)
             return
         self._found.write(self._path)
+        coverage = self._found.coverage
+        if self._least is not None and (coverage.percent < self._least or not coverage.lines):
+            reached = (
+                f"tests reached {coverage.percent:.2f}% of the kernels' lines" if coverage.lines else "no kernel ran"
+            )
+            self._failed = f"FAILED: {reached}; --kernel-cov-fail-under requires {self._least:g}%"
+            if session.exitstatus == pytest.ExitCode.OK:
+                session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Show the coverage of each file."""
-        _show(terminalreporter, [*str(self._found).splitlines(), f"written: {self._path}"], "kernels: coverage")
+        lines = [*str(self._found).splitlines(), f"written: {self._path}", self._failed]
+        _show(terminalreporter, filter(None, lines), "kernels: coverage")
 
 
 def _show(terminalreporter: Any, lines: Iterable[str], title: str = "kernels: counters") -> None:

@@ -77,6 +77,7 @@ def check(
         if product not in computed:
             computed[product] = emulate(case, metadata["seed"])
         bits, claimed = computed[product]
+        bits = bits.reshape(-1, bits.shape[-1])
         rows, corner = arrays[f"{case.key}|rows"], arrays[f"{case.key}|corner"]
         wrong_rows = int(np.count_nonzero(row_checksums(bits) != rows))
         wrong = int(np.count_nonzero(bits[:CORNER, :CORNER] != corner))

@@ -2,6 +2,7 @@
 """Which matrix products of cuBLAS are recorded, and their inputs."""
 
 from functools import lru_cache
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from tools.recording_inputs import random_words
 from wmma_emu.formats import decode, encode, format_of
 from wmma_emu.gemm import PRESETS
+from wmma_emu.gemm.preset_table import batch_of
 
 VERSION = 1
 
@@ -20,7 +22,7 @@ Array = NDArray[Any]
 
 
 class CublasProduct(NamedTuple):
-    """One product D = A B, (m, k) times (k, n), by one function of PyTorch.
+    """Products D = A B, (m, k) times (k, n), by one function of PyTorch: one, or a batch of ``matrices``.
 
     ``transposed`` is ``NN``, ``NT`` or ``TN``: T where a matrix lies column by column in memory. ``strict`` forbids
     reductions in a narrower format, as ``torch.backends.cuda.matmul.allow_*_reduced_precision_reduction = False``
@@ -40,6 +42,11 @@ class CublasProduct(NamedTuple):
     out: str = ""
     alpha: float = 1.0
     beta: float = 0.0
+    matrices: int = 1
+
+    @property
+    def shape(self) -> str:
+        return f"{batch_of(self.matrices)}{self.m}x{self.n}x{self.k}"
 
     @property
     def key(self) -> str:
@@ -48,7 +55,7 @@ class CublasProduct(NamedTuple):
             mode = self.call
         if self.adds_c or self.alpha != 1:
             mode += f" {self.alpha} {self.beta}"
-        return f"{self.fmt}|{self.m}x{self.n}x{self.k}|{self.transposed}|{mode}" + (f"|{self.out}" if self.out else "")
+        return f"{self.fmt}|{self.shape}|{self.transposed}|{mode}" + (f"|{self.out}" if self.out else "")
 
     @property
     def adds_c(self) -> bool:
@@ -144,8 +151,21 @@ def _layer(fmt: str, rows: int, width: int, out: int, call: str) -> list[CublasP
     ]
 
 
-MODEL_CASES: tuple[CublasProduct, ...] = tuple(
-    case for fmt in ("bf16", "f16") for layer in _LINEAR for case in _layer(fmt, *layer)
+_HEADS = (12, 32)
+"""The heads of attention in GPT-2 and in the layer of Llama: 512 queries and keys of 64 elements."""
+
+
+def _attention(fmt: str, heads: int) -> list[CublasProduct]:
+    """Return the two products of attention that is not fused: scores, and values."""
+    return [
+        CublasProduct(fmt, 512, 512, 64, "NT", strict=False, call="bmm", matrices=heads),
+        CublasProduct(fmt, 512, 64, 512, "NN", strict=False, call="bmm", matrices=heads),
+    ]
+
+
+MODEL_CASES: tuple[CublasProduct, ...] = (
+    *(case for fmt in ("bf16", "f16") for layer in _LINEAR for case in _layer(fmt, *layer)),
+    *(case for fmt in ("bf16", "f16") for heads in _HEADS for case in _attention(fmt, heads)),
 )
 """Products of whole models, forward and backward, in a second file."""
 
@@ -153,18 +173,20 @@ MODEL_CASES: tuple[CublasProduct, ...] = tuple(
 def inputs(case: CublasProduct, seed: int) -> tuple[Array, Array]:
     """Draw A and B as patterns: sums of four uniform integers, times a power of two, rounded to nearest even.
 
-    They depend on format and shape alone. The standard deviation is 1.15; that of 8-bit integers 37.
+    They depend on format and shape alone. The standard deviation is 1.15; that of 8-bit integers 37. A batch has a
+    first axis.
     """
-    return _operands(case.fmt, case.m, case.n, case.k, seed)
+    return _operands(case.fmt, case.m, case.n, case.k, case.matrices, seed)
 
 
 @lru_cache(maxsize=2)
-def _operands(fmt: str, m: int, n: int, k: int, seed: int) -> tuple[Array, Array]:
-    case = CublasProduct(fmt, m, n, k)
-    drawn = _drawn(case, seed, "A", (m, k), fmt), _drawn(case, seed, "B", (k, n), fmt)
-    for x in drawn:
+def _operands(fmt: str, m: int, n: int, k: int, matrices: int, seed: int) -> tuple[Array, Array]:
+    case = CublasProduct(fmt, m, n, k, matrices=matrices)
+    batch = (matrices,) if matrices > 1 else ()
+    both = _drawn(case, seed, "A", (*batch, m, k), fmt), _drawn(case, seed, "B", (*batch, k, n), fmt)
+    for x in both:
         x.flags.writeable = False
-    return drawn
+    return both
 
 
 def addend(case: CublasProduct, seed: int) -> Array:
@@ -180,9 +202,13 @@ def addend(case: CublasProduct, seed: int) -> Array:
     return _drawn(case, seed, "C", shape, case.out_format)
 
 
-def _drawn(case: CublasProduct, seed: int, name: str, shape: tuple[int, int], fmt: str) -> Array:
-    key = f"wmma_emu product {VERSION}|{seed}|{case.fmt}|{case.m}x{case.n}x{case.k}|{name}"
-    words = random_words(key, shape[0] * shape[1])
+def _drawn(case: CublasProduct, seed: int, name: str, shape: tuple[int, ...], fmt: str) -> Array:
+    return drawn(f"wmma_emu product {VERSION}|{seed}|{case.fmt}|{case.shape}|{name}", shape, fmt)
+
+
+def drawn(key: str, shape: tuple[int, ...], fmt: str) -> Array:
+    """Return patterns that a key determines."""
+    words = random_words(key, prod(shape))
     parts = sum(((words >> np.uint64(16 * i)) & np.uint64(0xFFFF)).astype(np.int64) for i in range(4)) - 2 * 0xFFFF
     if fmt == "s8":
         return np.clip(parts >> 10, -128, 127).astype(np.int8).view(np.uint8).reshape(shape)

@@ -53,6 +53,7 @@ def record(cases: Sequence[CublasProduct], seed: int, matmul: Matmul) -> dict[st
         except RuntimeError as error:
             print(f"{case.key}: refused: {str(error).splitlines()[0]}", flush=True)
             continue
+        bits = bits.reshape(-1, bits.shape[-1])
         arrays[f"{case.key}|rows"] = row_checksums(bits)
         arrays[f"{case.key}|corner"] = bits[:CORNER, :CORNER].copy()
     return arrays
@@ -78,7 +79,7 @@ def to_device(bits: NDArray[Any], fmt: str) -> Any:
 def operands(case: CublasProduct, seed: int) -> tuple[Any, Any, Any]:
     """Return A, B, and what is added, as tensors on the GPU in the layouts of the case."""
     a, b = (
-        to_device(x, case.fmt) if letter == "N" else to_device(x.T.copy(), case.fmt).t()
+        to_device(x, case.fmt) if letter == "N" else to_device(np.ascontiguousarray(x.swapaxes(-1, -2)), case.fmt).mT
         for x, letter in zip(inputs(case, seed), case.transposed, strict=True)
     )
     return a, b, to_device(addend(case, seed), case.out_format) if case.adds_c or case.call == "linear" else None

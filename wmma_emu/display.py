@@ -167,6 +167,7 @@ _renderers: dict[str, str] = {
     "comparison.md": "wmma_emu.gemm.comparison_text:markdown",
     "comparison.svg": "wmma_emu.viz.comparisons.comparison:svg",
     "comparison.txt": "wmma_emu.gemm.comparison_text:text",
+    "conflicts.html": "wmma_emu.viz.memory.conflict_view:explanation_html",
     "errors.txt": "wmma_emu.applications.error_analysis.report_text:report_text",
     "explanation.html": "wmma_emu.viz.arithmetic.explanation:html",
     "fragment.html": "wmma_emu.viz.operands.pages:fragment_html",

@@ -32,7 +32,7 @@ def main(arguments: list[str] | None = None) -> we.torch.comparing.ModelComparis
     parser.add_argument("--size", choices=["small", "full"], default="small", help="full has the published sizes")
     parser.add_argument("--dtype", choices=["bfloat16", "float16", "float32"], default="bfloat16")
     parser.add_argument("--chips", default="a100,h100,v100", help="names of chips, the reference first")
-    parser.add_argument("--like", help="a library whose recorded kernels are used: cublas")
+    parser.add_argument("--like", help="a library whose recorded kernels are used: torch")
     parser.add_argument("--train", action="store_true", help="compare the gradients of a step, too")
     parser.add_argument("--html", help="a file for the page with pictures")
     given = parser.parse_args(arguments)

@@ -168,7 +168,7 @@ extern "C" __global__ void step08_wmma(const half* A, const half* B, float* D, i
     wmma::store_matrix_sync(D + row * N + col, d, N, wmma::mem_row_major);
 }
 
-// 9. Tensor cores from tiles in shared memory, whose rows are padded by 16 bytes: the loads of fragments do not conflict.
+// 9. Tensor cores from tiles in shared memory, with rows padded by 16 bytes: the loads of fragments do not conflict.
 // The stores of the rows of A still do: eight lanes store two rows, and 80 bytes further is not half of the banks.
 extern "C" __global__ void step09_wmma_shared(const half* A, const half* B, float* D, int M, int N, int K)
 {

@@ -26,7 +26,7 @@ def profiled(run, here):
 def test_the_table_shows_the_conflicts_of_each_line(profiled):
     status, out, err = profiled("bad")
     assert (status, err) == (0, "") and "62 bank conflicts" in out
-    assert [x.split()[4] for x in out.splitlines() if x.startswith("transposed.cu:7")] == ["31.0"]
+    assert [x.split()[3] for x in out.splitlines() if x.startswith("transposed.cu:7")] == ["31.0"]
     assert "line 17" in profiled("bad", "--by", "ptx")[1]
 
 
@@ -43,12 +43,14 @@ def test_a_comparison_names_what_became_worse_and_its_status_is_one(profiled):
     status, out, _ = profiled("bad", "--compare", "before.json")
     assert status == 1 and "transposed.cu:7: bank conflicts 0 -> 31" in out
     assert profiled("good", "--compare", "before.json")[:2] == (0, "no counter changed\n")
+    assert profiled("bad", "--compare", "before.json", "--format", "html")[:1] == (1,)
 
 
 @pytest.mark.parametrize(("more", "message"), [
     (("--by", "file"), "--by 'file' is not one of line, ptx"),
     (("--format", "svg"), "--format 'svg' is not one of text, json, csv, html"),
     (("--compare", "x.npy"), "x.npy"),
+    (("--compare", "x.json", "--format", "csv"), "--compare writes text or HTML, not csv"),
 ])  # fmt: skip
 def test_wrong_uses_are_one_line(profiled, more, message):
     status, out, err = profiled("bad", *more)

@@ -3,6 +3,7 @@
 
 import ast
 import contextlib
+import csv
 import importlib.util
 import io
 import json
@@ -174,6 +175,32 @@ WRONG = {
             ("answer_3 = 512", "expected: K"),
         ],
     },
+    "7-profiling": {
+        "ex1": [
+            ("answer_1 = (1, 32, 1, 4)", "step 1: the sum is right; which of the two arrays do the 32 threads share?"),
+            ("answer_1 = (32, 1, 1, 1)", "step 2: 1 and 1 are not the 5 sectors of the profile"),
+            ("answer_1 = (32, 4, 1, 4)", "step 1: 32 and 4 are not the 33 sectors of the profile"),
+            ("answer_1 = (32, 1)", "expected: four numbers of sectors"),
+        ],
+        "ex2": [
+            ("answer_2 = 64", "3072 conflicts; there is a width with fewer"),
+            ("answer_2 = 66", "error: misaligned access to a"),
+            ("answer_2 = 76", "there is a smaller width with as few"),
+            ("answer_2 = 128", "expected: a number of columns"),
+        ],
+        "ex3": [
+            ("limits = ['bank_conflicts <= 0']", "step01_naive keeps them too"),
+            ("limits = ['executions <= 100000']", "step06_vectors keeps them too"),
+            ("limits = ['global_sectors <= 9000']", "global_sectors is 10240; the limit is global_sectors <= 9000"),
+            ("limits = ['conflicts <= 0']", "there is no counter conflicts"),
+            ("limits = 'bank_conflicts <= 0'", "expected: a list of strings"),
+        ],
+        "ex4": [
+            ("answer_4 = (4, 4)", "the loads of 4 bytes take other than 4"),
+            ("answer_4 = (8, 1)", "the load of 16 bytes takes other than 1"),
+            ("answer_4 = 8", "expected: two numbers of wavefronts"),
+        ],
+    },
 }
 """By lesson and exercise: wrong answers, and words of the message about them."""
 
@@ -212,9 +239,15 @@ def execute(text, namespace):
     return out.getvalue()
 
 
+def need_a_compiler(name):
+    if name == "7-profiling":
+        pytest.importorskip("nvidia", reason="NVRTC is not installed")
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", NAMES)
 def test_a_lesson_runs_and_its_checks_tell_right_from_wrong(name, monkeypatch, tmp_path):
+    need_a_compiler(name)
     monkeypatch.chdir(tmp_path)  # no clone, and an empty folder
     monkeypatch.setenv("HYPOTHESIS_STORAGE_DIRECTORY", str(ROOT / ".hypothesis"))
     namespace = {"__name__": "__main__"}
@@ -235,6 +268,15 @@ def test_a_lesson_runs_and_its_checks_tell_right_from_wrong(name, monkeypatch, t
         for answer in ALSO_RIGHT.get((name, number), ()):
             execute(answer, namespace)
             assert execute(check, namespace) == RIGHT
+
+
+def test_the_lesson_on_profiles_has_the_kernels_and_the_counters_of_the_examples():
+    folder, book = ROOT / "examples/profiling", {cell["id"]: source(cell) for cell in cells("7-profiling")}
+    assert f'LADDER = """{(folder / "matmul_ladder.cu").read_text(encoding="utf-8")}"""' in book["source"]
+    with open(folder / "ladder_on_h200.csv", newline="", encoding="utf-8") as file:
+        rows = [(step, *map(int, counters)) for step, *counters in list(csv.reader(file))[1:]]
+    (assigned, *_) = ast.parse(book["measured"]).body
+    assert ast.literal_eval(assigned.value) == {step: tuple(counters) for step, *counters in rows}
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -373,6 +415,7 @@ def test_the_minutes_that_a_teacher_saves_equal_the_minutes_of_the_section(name)
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", NAMES)
 def test_a_common_wrong_answer_of_the_teachers_page_gets_the_message_on_the_page(name, monkeypatch, tmp_path):
+    need_a_compiler(name)
     monkeypatch.chdir(tmp_path)
     namespace = {"__name__": "__main__"}
     for cell in cells(name):

@@ -47,6 +47,8 @@ NOT_RUN = {
     ("examples/profiling/README.md", "step "): "tests/examples/test_profiling.py compares it",
     ("docs/evidence/README.md", "wmma-emu crosscheck"): _GPU,
     ("docs/evidence/contraction-2026-11-23.md", "python -m tools.compare_contraction"): _PTXAS,
+    ("docs/evidence/profiles-of-public-kernels-2026-11-28.md", "8_kernel"): "needs other projects' kernels",
+    ("docs/evidence/profiles-of-public-kernels-2026-11-28.md", "attention"): "needs other projects' kernels",
     ("docs/evidence/tensor-maps-2026-11-28.md", "python -m pytest"): "runs tests, which the suite runs",
     ("docs/explanation/blackwell.md", "wmma-emu crosscheck"): _GPU,
     ("docs/explanation/blackwell.md", "from functools import partial"): _GPU,

@@ -36,10 +36,10 @@ def test_names_are_distinct_and_rows_are_complete():
             assert found.a == found.b == row.a
             for x in row.recorded:
                 x.order.check(we.instruction(found.mnemonic, arch=row.arch).product, found.k)
-        claims = [(shape, out, epilogue) for x in row.recorded for shape in x.shapes for epilogue in x.epilogues
-                  for out in row.outs if x.serves(out)]  # fmt: skip
+        claims = [(shape, out, epilogue, n) for x in row.recorded for shape in x.shapes for epilogue in x.epilogues
+                  for out in row.outs if x.serves(out) for n in x.batches]  # fmt: skip
         assert len(set(claims)) == len(claims)
-        assert {out for _, out, _ in claims} == set(row.outs)
+        assert {out for _, out, _, _ in claims} == set(row.outs)
 
 
 def test_orders_fit_their_shapes():

@@ -54,5 +54,5 @@ def test_a_product_equals_gemm_and_is_recorded():
 def test_options_have_the_defaults_that_the_documentation_states():
     options = options_of("h100", {})
     assert (options.arch.name, options.like, options.k_order) == ("sm_90", None, None)
-    assert (options.tf32_conversion, options.convolution_order, options.attention_tile) == ("truncate", "rsc", 128)
+    assert (options.tf32_conversion, options.convolution_order, options.attention_tile) == ("truncate", "crsc", 128)
     assert EmulationOptions(arch=None).arch is None

@@ -73,3 +73,13 @@ def gluon_double(x, out, N: gl.constexpr):
     layout: gl.constexpr = gl.BlockedLayout([1], [32], [4], [0])
     i = gl.arange(0, N, layout=layout)
     gl.store(out + i, gl.load(x + i) * 2)
+
+
+@triton.jit
+def transpose_and_clear(x, y, n, clears, BLOCK: tl.constexpr):
+    row = tl.program_id(0) // 2 * BLOCK + tl.arange(0, BLOCK)
+    col = tl.program_id(0) % 2 * BLOCK + tl.arange(0, BLOCK)
+    tile = tl.load(x + row[:, None] * n + col[None, :])
+    tl.store(y + col[:, None] * n + row[None, :], tl.trans(tile))
+    if clears > 0:
+        tl.store(x + row[:, None] * n + col[None, :], tile * 0)

@@ -116,3 +116,43 @@ def test_float32_convolutions_use_tf32_unless_cudnn_must_not():
         finally:
             torch.backends.cudnn.allow_tf32 = True
     assert ["tf32" in r.instruction for r in emulation.log] == [True, False]
+
+
+def with_library(run):
+    with we.torch.emulate("h100", like="torch") as emulation:
+        return run(), emulation.log
+
+
+def test_a_recorded_convolution_of_three_channels_has_the_instruction_and_the_channels_of_its_kernel():
+    x, w = numbers(1, 3, 224, 224), numbers(768, 3, 16, 16, seed=1)
+    d, log = with_library(lambda: F.conv2d(x, w, stride=16))
+    assert [(r.order, r.instruction.split(".")[3]) for r in log] == [("recorded", "m16n8k8")]
+    a, b = (F.pad(v.permute(0, 2, 3, 1), (0, 5)) for v in (x, w))
+    windows = a[0].unflatten(0, (14, 16)).unflatten(2, (14, 16)).transpose(1, 2).reshape(196, -1)
+    expected = we.gemm(windows, b.reshape(768, -1).T, arch="h100", instr="m16n8k8.f32.bf16.bf16.f32", out_dtype="bf16")
+    same(d[0].flatten(1).T.contiguous(), expected)
+
+
+def test_a_recorded_gradient_of_the_input_passes_positions_backwards():
+    x, w, grad = numbers(1, 512, 7, 7, grad=True), numbers(512, 512, 3, 3, seed=1), numbers(1, 512, 7, 7, seed=2)
+    _, log = with_library(lambda: (F.conv2d(x, w, padding=1) * grad).sum().backward())
+    assert [(r.operation, r.order) for r in log] == [("convolution", "recorded"), ("convolution:input", "recorded")]
+    turned = w.flip(-2, -1).transpose(0, 1)
+    tiles = [slice(c, c + 64) for c in range(0, 512, 64)]
+    windows = [window_matrix(grad[:, c], (3, 3), "rsc", padding=1) for c in tiles]
+    filters = [turned[:, c].flatten(2).mT.reshape(512, -1) for c in tiles]
+    expected = we.gemm(torch.cat(windows, 1), torch.cat(filters, 1).T, arch="h100", out_dtype="bf16")
+    same(x.grad[0].flatten(1).T.contiguous(), expected)
+
+
+@pytest.mark.parametrize(
+    "how",
+    [{"images": 2}, {"arch": "a100"}, {"like": "cublas"}, {"dtype": torch.float32}, {"padding": 0}],
+    ids=["two images", "another chip", "the library of products", "another dtype", "another padding"],
+)
+def test_a_convolution_outside_of_the_recording_has_the_assumed_order(how):
+    x = numbers(how.get("images", 1), 512, 7, 7).to(how.get("dtype", torch.bfloat16))
+    w = numbers(16 if "padding" in how else 512, 512, 3, 3, seed=1).to(x.dtype)
+    with we.torch.emulate(how.get("arch", "h100"), like=how.get("like", "torch")) as emulation:
+        F.conv2d(x, w, padding=how.get("padding", 1))
+    assert [r.order for r in emulation.log] == ["assumed"]

@@ -217,3 +217,13 @@ def test_checkpointed_modules_are_emulated_when_they_run_again():
         checkpoint(model, A.clone().requires_grad_(), use_reentrant=False).float().sum().backward()
     shapes = [x.shape for x in emulation.log]
     assert shapes[:3] == [(17, 16, 40), (17, 9, 16), (17, 16, 40)] and len(shapes) == 3 + 4
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_an_exported_program_is_recorded_without_products_and_runs_with_the_bits_of_the_chip():
+    layer = torch.nn.Linear(40, 9, bias=False).to(torch.bfloat16)
+    with we.torch.emulate("a100") as emulation:
+        exported = torch.export.export(layer, (A,)).module()
+        assert not len(emulation.log) and not emulation.log.untouched
+        d = exported(A)
+    same(d, gemm(A, layer.weight.T))

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: MIT
 """Every product of an emulation equals `we.gemm` of the same operands with the same options, bit for bit."""
 
+import re
+
 import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: the tests do not depend on it")
 
 import wmma_emu as we  # noqa: E402
 from tests.torch.shared import numbers, same  # noqa: E402
+from wmma_emu.torch.untouched import reason_of  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore::wmma_emu.errors.UnverifiedModelWarning")
 
@@ -244,7 +247,30 @@ def test_other_operations_are_computed_by_pytorch_and_counted():
 def test_every_operation_that_pytorch_counts_as_products_has_a_rule_or_a_reason():
     from torch.utils.flop_counter import flop_registry
 
-    known = {*we.torch.OPERATIONS, *we.torch.UNTOUCHED}
-    assert {str(x).removeprefix("aten.") for x in flop_registry} - known == set()
+    names = {str(x).removeprefix("aten.") for x in flop_registry}
+    assert {x for x in names if x not in we.torch.OPERATIONS and not reason_of(x)} == set()
     assert not set(we.torch.OPERATIONS) & set(we.torch.UNTOUCHED)
     assert all(hasattr(torch.ops.aten, name) for name in we.torch.OPERATIONS)
+
+
+PRODUCT_WORDS = re.compile(
+    "mm$|matmul|conv|attention|linalg|dot$|bilinear$|cdist|pdist|fft_|cholesky|qr$|svd|eig|solve|inverse|pinv|addr$|ger$|mv$|"
+    "geqrf|trilinear$"
+)
+WITHOUT_PRODUCTS = re.compile(
+    "weight|convert|upsample|fftfreq|powsum|check_errors|_norm|cross|sqrt|slice_inverse|integer|matmul_backward"
+)
+
+
+def test_every_operation_of_aten_with_the_name_of_a_product_has_a_rule_or_a_reason():
+    names = {x.name.removeprefix("aten::") for x in torch._C._jit_get_all_schemas() if x.name.startswith("aten::")}
+    found = {x.removesuffix("_") for x in names if PRODUCT_WORDS.search(x) and not WITHOUT_PRODUCTS.search(x)}
+    kernels = {x for x in found if not is_composed(x)}
+    assert {x for x in kernels if x not in we.torch.OPERATIONS and not reason_of(x)} == set()
+
+
+def is_composed(name):
+    """Return whether PyTorch composes an operation of others, or has no kernel of it."""
+    packet = getattr(torch.ops.aten, name, None)
+    overloads = [] if packet is None else [getattr(packet, x) for x in packet.overloads()]
+    return all(torch._C._dispatch_has_kernel_for_dispatch_key(x.name(), "CompositeImplicitAutograd") for x in overloads)

@@ -53,15 +53,20 @@ def test_a_preset_gives_the_bits_of_the_library_in_every_layout_and_mode(product
 
 def test_presets_claim_what_is_recorded_and_nothing_else():
     claims = {
-        (row.name, shape, out, epilogue)
+        (row.name, matrices, shape, out, epilogue)
         for row in PRESETS
         for x in row.recorded
         for shape in x.shapes
         for out in row.outs
         if x.serves(out)
         for epilogue in x.epilogues
+        for matrices in x.batches
     }
-    recorded = {(x.preset, (x.m, x.n, x.k), x.out_format, epilogue_of(x)) for x in (*CASES, *MODEL_CASES) if x.preset}
+    recorded = {
+        (x.preset, x.matrices, (x.m, x.n, x.k), x.out_format, epilogue_of(x))
+        for x in (*CASES, *MODEL_CASES)
+        if x.preset
+    }
     assert claims == recorded
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from wmma_emu.gemm import PRESETS
+from wmma_emu.models.convolution_kernels import RECORDED, RECORDED_DTYPES, Convolution
 from wmma_emu.models.kinds import FORMATS
 
 
@@ -47,12 +48,20 @@ def _share(some: list[dict[str, Any]], of: list[dict[str, Any]], name: str) -> s
 
 def is_recorded(row: dict[str, Any]) -> bool:
     """Return whether a preset of `like=` includes a product."""
-    if row["operation"] not in ("mm", "addmm") or row["matrices"] > 1:
-        return False
+    if row["operation"] not in ("mm", "addmm", "bmm"):
+        return row["dtype"] in RECORDED_DTYPES and any(_is_of(one, row) for one in RECORDED)
     fmt = FORMATS[row["dtype"]]
     preset = next(x for x in PRESETS if x.name == f"cublas-sm90-{fmt}")
-    entry = preset.recorded_as(tuple(row["shape"]), fmt, row["addend"])
+    entry = preset.recorded_as(tuple(row["shape"]), fmt, row["addend"], row["matrices"])
     return entry is not None and row["addend"] in entry.epilogues
+
+
+def _is_of(one: Convolution, row: dict[str, Any]) -> bool:
+    """Return whether a row is a convolution; the sizes of its operands determine the stride and the padding."""
+    sizes = [tuple(shape) for shape, _ in row["operands"]]
+    image, filters = sizes[-2:] if row["part"] else sizes[:2]
+    part = row["part"] or "forward"
+    return (part, image, filters[:1] + filters[2:]) == (one.part, (1, *one.image), one.filters)
 
 
 KINDS = ("plain", "other", "none")

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import torch
 
 from tools.model_products.capture import Captured
+from wmma_emu.models.convolution_kernels import LAYOUTS, KLayout
 from wmma_emu.torch.convolutions import convolution, convolution_backward
 from wmma_emu.torch.products import TensorProduct
 
@@ -71,11 +72,13 @@ def _matrices(product: Captured, a: Any, b: Any, addend: Any = None) -> Task:
 class _Factors:
     """Collects the products of a convolution, or returns given results for them."""
 
-    def __init__(self, results: list[Any] | None = None, order: str = "rsc") -> None:
-        self.options = self
-        self.convolution_order = order
+    def __init__(self, layout: KLayout, results: list[Any] | None = None) -> None:
         self.found: list[tuple[Any, Any]] = []
-        self._results = results
+        self._layout, self._results = layout, results
+
+    def convolution(self, convolution: Any, dtype: Any) -> tuple[KLayout, None]:
+        """Return the layout of k that is tried."""
+        return self._layout, None
 
     def __call__(self, product: TensorProduct) -> Any:
         self.found.append((product.a, product.b))
@@ -87,9 +90,8 @@ class _Factors:
 def _convolution(product: Captured) -> Task:
     weight = product.arguments[1]
 
-    def run(multiply: Any, pad: int) -> Any:
-        x, filters, *others = product.arguments
-        return convolution(multiply, _padded(x, pad), _padded(filters, pad), *others)
+    def run(multiply: Any) -> Any:
+        return convolution(multiply, *product.arguments)
 
     groups = product.arguments[8]
     return _task("", run, weight, weight.shape[1], groups, product.results[0], product.work)
@@ -102,7 +104,7 @@ def _gradients(product: Captured) -> Iterator[Task]:
         if not wanted[i]:
             continue
 
-        def run(multiply: Any, pad: int, only: int = i) -> Any:
+        def run(multiply: Any, only: int = i) -> Any:
             mask = [only == 0, only == 1, False]
             return convolution_backward(multiply, *product.arguments[:10], mask)[only]
 
@@ -117,16 +119,13 @@ def _task(part: str, run: Any, weight: Any, channels: int, groups: int, wanted: 
     positions = prod(weight.shape[2:])
 
     def factors(layout: str) -> tuple[Any, Any]:
-        how = _layout(layout)
-        collector = _Factors(order=how.order)
-        run(collector, how.pad)
-        a, b = (x[0] if len(x) == 1 else torch.stack(x) for x in zip(*collector.found, strict=True))
-        return _arranged(a, -1, positions, how), _arranged(b, -2, positions, how)
+        collector = _Factors(_layout(layout))
+        run(collector)
+        return tuple(x[0] if len(x) == 1 else torch.stack(x) for x in zip(*collector.found, strict=True))
 
     def assembled(layout: str, d: Any) -> Any:
-        how = _layout(layout)
         several = not channels and positions > 1
-        return run(_Factors(list(d) if several else [d], how.order), how.pad)
+        return run(_Factors(_layout(layout), list(d) if several else [d]))
 
     depth = prod(wanted.shape) and work // wanted.numel()
     layouts = _layouts(part, channels, positions, groups, depth)
@@ -145,43 +144,14 @@ def _layouts(part: str, channels: int, positions: int, groups: int, depth: int) 
     return ("", *pads, "filter positions last", *tiles, *back)
 
 
-class _Layout(NamedTuple):
-    """The order of a convolution; the multiple to which channels are padded, the channels of a tile; ranges in turn."""
-
-    order: str = "rsc"
-    pad: int = 0
-    tile: int = 0
-    is_reversed: bool = False
-    turn: tuple[int, int] | None = None
-
-
-def _layout(name: str) -> _Layout:
+def _layout(name: str) -> KLayout:
     first, _, second = name.partition(", ")
     numbers = [int(word) for word in first.split() if word.isdigit()]
-    is_reversed = "positions reversed" in (first, second)
+    plain = LAYOUTS["rsc"]._replace(is_reversed="positions reversed" in (first, second))
     if "in turn" in first:
-        return _Layout(turn=(numbers[0], numbers[1]))
+        return plain._replace(turns=(numbers[0], numbers[1]))
     if "padded" in first:
-        return _Layout(pad=numbers[0])
+        return plain._replace(padded_to=numbers[0])
     if " by " in first:
-        return _Layout(tile=numbers[0], is_reversed=is_reversed)
-    return _Layout("crs" if first == "filter positions last" else "rsc", is_reversed=is_reversed)
-
-
-def _padded(x: Any, multiple: int) -> Any:
-    missing = -x.shape[1] % multiple if multiple else 0
-    return torch.cat([x, x.new_zeros(x.shape[0], missing, *x.shape[2:])], 1) if missing else x
-
-
-def _arranged(x: Any, axis: int, positions: int, how: _Layout) -> Any:
-    """Put k into the order of a layout, on its axis."""
-    if not (how.tile or how.is_reversed or how.turn):
-        return x
-    x = x.movedim(axis, -1)
-    if how.turn:
-        tile, ranges = how.turn
-        x = torch.nn.functional.pad(x, (0, -x.shape[-1] % (tile * ranges))).unflatten(-1, (-1, ranges, tile))
-        return x.transpose(-3, -2).flatten(-3).movedim(-1, axis)
-    x = x.unflatten(-1, (positions, -1, how.tile) if how.tile else (positions, 1, -1))
-    x = x.flip(-3) if how.is_reversed else x
-    return x.transpose(-3, -2).flatten(-3).movedim(-1, axis)
+        return plain._replace(tile=numbers[0])
+    return LAYOUTS["crs"] if first == "filter positions last" else plain

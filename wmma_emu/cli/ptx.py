@@ -27,6 +27,7 @@ from wmma_emu.ptx.launch.targets import arch_for
 
 STANDARD_INPUT = "-"
 _MOST_NAMES = 10
+_COMPARED = ("text", "html")
 _SILENCE = re.compile(r"(.+?) at (\d+|\S.*?:\d+)\s*:\s*(.*)", re.DOTALL)
 
 
@@ -118,15 +119,19 @@ def _show(explanation: ModuleExplanation, terminal: Terminal) -> None:
 def _profile(arguments: Namespace, terminal: Terminal) -> int:
     check_choice("--by", arguments.by, ("line", "ptx"))
     written = format_of(arguments.format, arguments.output, PROFILE_FORMATS)
+    if arguments.compare is not None and written not in _COMPARED:
+        raise UsageError(
+            f"--compare writes text or HTML, not {written}; leave it out to write the profile as {written}"
+        )
     before = None if arguments.compare is None else Profile.read(arguments.compare)
     with writing(arguments, PROFILE_FORMATS, "profile.html", terminal) as out:
         options = _options_of_launch(arguments)
         launch = _launch_of(arguments)
         given = read_given(arguments.arg, LaunchOptions().but(options).max_bytes)
         found = launch(*(x.value for x in given), **options, profile=True).profile or Profile()
-        if before is not None and written == "text":
+        if before is not None:
             changes = found.compare(before)
-            out.written(str(changes))
+            out.raw(changes.to_html()) if written == "html" else out.written(str(changes))
             return 1 if changes.worse else 0
         show_profile(found, written, arguments.by, out)
     return 0

@@ -232,10 +232,10 @@ def gemm(
     options = ProductOptions(
         instr, arch, lowering, model, out_dtype, engine, threads, k_order, alpha, beta, bias, like, scale_order
     )
-    return _dispatch(factors, C, with_tensor_scales(factors, C, options))
+    return gemm_of(factors, C, with_tensor_scales(factors, C, options))
 
 
-def _dispatch(factors: Factors, C: ArrayLike | None, options: ProductOptions) -> NDArray[Any]:
+def gemm_of(factors: Factors, C: ArrayLike | None, options: ProductOptions) -> NDArray[Any]:
     """Multiply in the memory of this machine, on its GPU, or in the tasks of Dask, after resolving presets."""
     arrays = (factors.a, factors.b, factors.scale_a, factors.scale_b)
     on_gpu, in_pieces = any(map(is_cupy, arrays)), is_dask(*arrays, C, options.bias)

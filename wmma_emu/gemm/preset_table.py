@@ -27,6 +27,8 @@ class Recorded:
         The instruction, if it differs from the preset's.
     outs : tuple of str
         The formats of D, if they are not all of the preset's.
+    batches : tuple of int
+        The numbers of products in one call.
     """
 
     shapes: tuple[Shape, ...]
@@ -34,6 +36,7 @@ class Recorded:
     epilogues: tuple[str, ...] = ("",)
     instr: str = ""
     outs: tuple[str, ...] = ()
+    batches: tuple[int, ...] = (1,)
 
     def serves(self, out: str) -> bool:
         """Return whether it was recorded with a format of D."""
@@ -78,13 +81,24 @@ class Preset(Sourced):
     def evidence(self) -> Evidence:
         """The evidence: recorded, if every product is in the recording."""
         found = Evidence("recorded", self.machine, Run("cublas", self.arch))
-        names = (f"{self.a}|{'x'.join(map(str, shape))}" for entry in self.recorded for shape in entry.shapes)
+        names = (
+            f"{self.a}|{batch_of(matrices)}{'x'.join(map(str, shape))}"
+            for entry in self.recorded
+            for shape in entry.shapes
+            for matrices in entry.batches
+        )
         return next((x for x in map(found.of, names) if x is not found), found)
 
-    def recorded_as(self, shape: Shape, out: str, epilogue: str) -> Recorded | None:
+    def recorded_as(self, shape: Shape, out: str, epilogue: str, matrices: int = 1) -> Recorded | None:
         """Return the entry of a product; if there is no exact one, an entry of its shape with another epilogue."""
         entries = [entry for entry in self.recorded if shape in entry.shapes and entry.serves(out)]
-        return next((entry for entry in entries if epilogue in entry.epilogues), entries[0] if entries else None)
+        exact = (x for x in entries if epilogue in x.epilogues and matrices in x.batches)
+        return next(exact, entries[0] if entries else None)
+
+
+def batch_of(matrices: int) -> str:
+    """Return what precedes the shape of several products in the key of a recording."""
+    return f"{matrices} of " if matrices > 1 else ""
 
 
 _CUBLAS = (
@@ -112,6 +126,9 @@ _OF_MODELS_WITH_BIAS: tuple[Shape, ...] = (
     (512, 1536, 768), (197, 768, 768), (197, 1536, 768), (197, 3072, 768), (197, 768, 3072), (1, 1000, 768),
     (1, 1000, 512),
 )  # fmt: skip
+_OF_ATTENTION: tuple[Shape, ...] = ((512, 512, 64), (512, 64, 512))
+"""Scores and values of attention that is not fused, in GPT-2 and in the layer of Llama."""
+
 _WITH_AND_WITHOUT_BIAS: tuple[Shape, ...] = ((512, 768, 768), (512, 3072, 768), (512, 768, 3072))
 
 _BETAS = ("beta of 1", "alpha and beta", "alpha and beta of 1")
@@ -149,6 +166,7 @@ def _half(fmt: Literal["f16", "bf16"], *recorded: Recorded) -> Preset:
         Recorded(_OF_MODELS_WITH_BIAS, epilogues=("bias",)),
         Recorded(_WITH_AND_WITHOUT_BIAS, epilogues=("", "bias")),
         _split(2, (197, 768, 3072)),
+        Recorded(_OF_ATTENTION, batches=(12, 32)),
         *_of_vocabulary(fmt),
     )
     return Preset(

@@ -59,7 +59,7 @@ def with_preset(factors: Factors, C: ArrayLike | None, options: ProductOptions) 
     _refuse_contradictions(preset, factors, C, options)
     out = preset.outs[0] if options.out_dtype is None else _out_format(preset, options.out_dtype)
     product = _product(factors, C, options, out)
-    entry = preset.recorded_as(product.shape, out, product.epilogue) if product is not None else None
+    entry = None if product is None else _entry(preset, product)
     if product is not None:
         _warn_unless_recorded(preset, product, entry)
         _warn_of_lost_bits(preset, factors)
@@ -70,7 +70,7 @@ def with_preset(factors: Factors, C: ArrayLike | None, options: ProductOptions) 
         arch=preset.arch,
         out_dtype=dtype_of(out),
         k_order=order,
-        form=_form(preset, order, options.beta),
+        form=form_of(preset, order, options.beta),
     )
 
 
@@ -86,15 +86,20 @@ def recording_of(name: str, factors: Factors, C: ArrayLike | None, options: Prod
     preset = preset_of(name)
     out = preset.outs[0] if options.out_dtype is None else _out_format(preset, options.out_dtype)
     product = _product(factors, C, options, out)
-    entry = None if product is None else preset.recorded_as(product.shape, out, product.epilogue)
+    entry = None if product is None else _entry(preset, product)
     return entry if product is not None and _proves(entry, product) else None
 
 
+def _entry(preset: Preset, product: Product) -> Recorded | None:
+    return preset.recorded_as(product.shape, product.out, product.epilogue, product.matrices)
+
+
 def _proves(entry: Recorded | None, product: Product) -> bool:
-    return entry is not None and product.matrices == 1 and product.epilogue in entry.epilogues
+    return entry is not None and product.matrices in entry.batches and product.epilogue in entry.epilogues
 
 
-def _form(preset: Preset, order: KOrder, beta: object) -> Form:
+def form_of(preset: Preset, order: KOrder, beta: object) -> Form:
+    """Return the form of the epilogue of a preset's kernel."""
     if order.splits > 1:
         return preset.form_of_splits
     return preset.form_of_beta_1 if _is_one(beta) else "fma_accumulator"
@@ -181,9 +186,19 @@ def _warn_unless_recorded(preset: Preset, product: Product, entry: Recorded | No
     if _proves(entry, product):
         return
     entries = (x for x in preset.recorded if x.serves(product.out))
-    proven = [(shape, epilogue) for x in entries for shape in x.shapes for epilogue in x.epilogues]
-    shape, epilogue = min(proven, key=lambda x: (x[1] != product.epilogue, _distance(x[0], product.shape)))
-    nearest = Product(shape, product.out, epilogue)
+    proven = [
+        Product(shape, product.out, epilogue, matrices)
+        for x in entries
+        for shape in x.shapes
+        for epilogue in x.epilogues
+        for matrices in x.batches
+    ]
+
+    def distance(one: Product) -> tuple[bool, float]:
+        sizes = ((*x.shape, x.matrices) for x in (one, product))
+        return one.epilogue != product.epilogue, _distance(*sizes)
+
+    nearest = min(proven, key=distance)
     warn_caller(
         f"like={preset.name!r} is not recorded for {product}, for which the library may run another "
         f"kernel; the nearest recorded product is {nearest}",

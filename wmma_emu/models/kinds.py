@@ -120,8 +120,10 @@ class ProductKind:
 
 
 @lru_cache(maxsize=256)
-def kind_of(a: str, b: str, arch: Arch, settings: frozenset[str]) -> ProductKind | None:
+def kind_of(a: str, b: str, arch: Arch, settings: frozenset[str], instr: str = "") -> ProductKind | None:
     """Return the kind of a product of two dtypes, by their names; None if the chip does not multiply them so.
+
+    ``instr`` is the instruction of a kernel that does not follow the table, as `KindRule` writes it.
 
     Raises
     ------
@@ -141,7 +143,7 @@ def kind_of(a: str, b: str, arch: Arch, settings: frozenset[str]) -> ProductKind
     if a not in FORMATS or b not in FORMATS:
         return None
     formats = {"a": FORMATS[a], "b": FORMATS[b]}
-    for rule in RULES:
+    for rule in (KindRule(a, "", instr),) if instr else RULES:
         if rule.dtype != a or (rule.setting and rule.setting not in settings):
             continue
         if rule.instr == FMA:

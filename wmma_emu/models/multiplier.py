@@ -3,9 +3,9 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,9 +13,14 @@ from wmma_emu.arithmetic import FMA_F32
 from wmma_emu.display import warn_caller
 from wmma_emu.errors import OptionError, UnverifiedModelWarning
 from wmma_emu.formats.dtypes import format_meant
-from wmma_emu.gemm import PRESETS, Factors, KOrder, ProductOptions, gemm, recording_of
+from wmma_emu.gemm import PRESETS, Factors, KOrder, ProductOptions, recording_of
 from wmma_emu.gemm.device_arrays import is_cupy
+from wmma_emu.gemm.gemm import gemm_of
+from wmma_emu.gemm.options import Form
+from wmma_emu.gemm.preset_table import Preset, Recorded
+from wmma_emu.gemm.presets import form_of
 from wmma_emu.instructions import DEFAULT_ARCH, Arch, arch_of
+from wmma_emu.models.convolution_kernels import ConvolutionKernel
 from wmma_emu.models.kinds import ProductKind, kind_of
 from wmma_emu.models.log import EmulationLog, ProductRecord
 from wmma_emu.models.options import EmulationOptions
@@ -31,7 +36,8 @@ class ArrayProduct:
 
     Without ``beta``, C is where the accumulators start. ``operation`` is for the log, and ``settings`` are the settings
     of the library that are on. A product that ``is_fused`` belongs to a kernel with a separate order of k, to which
-    ``like`` and ``k_order`` do not apply; to one that ``convolves``, ``like`` does not: another library computes it.
+    ``like`` and ``k_order`` do not apply; cuBLAS does not compute one that ``convolves``. ``kernel`` is the recorded
+    kernel of another library.
     """
 
     operation: str
@@ -47,11 +53,12 @@ class ArrayProduct:
     settings: frozenset[str] = frozenset()
     is_fused: bool = False
     convolves: bool = False
+    kernel: ConvolutionKernel | None = None
 
     @property
-    def what(self) -> tuple[str, str, frozenset[str]]:
-        """The dtypes of A and B, and the settings: what determines the kind."""
-        return self.a.dtype.name, self.b.dtype.name, self.settings
+    def what(self) -> tuple[str, str, frozenset[str], str]:
+        """The dtypes of A and B, the settings, and the instruction of a kernel: what determines the kind."""
+        return self.a.dtype.name, self.b.dtype.name, self.settings, "" if self.kernel is None else self.kernel.instr
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -62,6 +69,15 @@ class ArrayProduct:
     def matrices(self) -> int:
         """The number of products."""
         return prod(np.broadcast_shapes(self.a.shape[:-2], self.b.shape[:-2]))
+
+
+class Kernel(NamedTuple):
+    """The kernel of a product: the instruction, the order of k with its evidence, and the form of the epilogue."""
+
+    kind: ProductKind
+    order: KOrder | None
+    evidence: str
+    form: Form = "fma_accumulator"
 
 
 @dataclass(eq=False)
@@ -82,7 +98,7 @@ class ModelMultiplier:
     options: EmulationOptions
     log: EmulationLog = field(default_factory=EmulationLog)
     place: Callable[[], Place] = lambda: ("", False)
-    kinds: dict[tuple[str, str, frozenset[str]], ProductKind | None] = field(default_factory=dict)
+    kinds: dict[tuple[str, str, frozenset[str], str], ProductKind | None] = field(default_factory=dict)
     _warned: set[str] = field(default_factory=set)
 
     @property
@@ -90,19 +106,19 @@ class ModelMultiplier:
         """The chip."""
         return arch_of(DEFAULT_ARCH) if self.options.arch is None else self.options.arch
 
-    def kind(self, a: str, b: str, settings: frozenset[str]) -> ProductKind | None:
+    def kind(self, a: str, b: str, settings: frozenset[str], instr: str = "") -> ProductKind | None:
         """Return the kind of products of two dtypes; None if the chip has no instruction for it."""
-        what = (a, b, settings)
+        what = (a, b, settings, instr)
         if what not in self.kinds:
             self.kinds[what] = self._kind(*what)
         return self.kinds[what]
 
-    def _kind(self, a: str, b: str, settings: frozenset[str]) -> ProductKind | None:
-        found = kind_of(a, b, self.arch, settings)
+    def _kind(self, a: str, b: str, settings: frozenset[str], instr: str) -> ProductKind | None:
+        found = kind_of(a, b, self.arch, settings, instr)
         if found is None:
             return None
         for name, chip in self.options.model_of.items():
-            other = kind_of(a, b, arch_of(chip), settings)
+            other = kind_of(a, b, arch_of(chip), settings, instr)
             found = found if other is None else found.with_field(name, other)
         return found.changed(self.options.changes)
 
@@ -111,17 +127,20 @@ class ModelMultiplier:
         kind = self.kind(*product.what)
         if kind is None:
             return NotImplemented
-        self._warn_once(kind)
         begin = time.perf_counter()
-        a, b = (self._converted(x, kind) for x in (product.a, product.b))
-        converted = product if a is product.a and b is product.b else replace(product, a=a, b=b)
-        how, order, evidence = self._kernel(converted, kind)
-        d = gemm(
-            converted.a, converted.b, C=product.c, alpha=product.alpha, beta=product.beta, bias=product.bias,
-            scale_a=product.scale_a, scale_b=product.scale_b, out_dtype=product.out_dtype, **how,
-            engine=self._engine(product), threads=self.options.threads,
+        kernel = self._kernel(product, kind)
+        self._warn_once(kernel.kind)
+        factors = Factors(
+            self._converted(product.a, kernel.kind), self._converted(product.b, kernel.kind),
+            product.scale_a, product.scale_b,
         )  # fmt: skip
-        self._note(product, kind, order, evidence, time.perf_counter() - begin)
+        options = ProductOptions(
+            instr=kernel.kind.instr, out_dtype=product.out_dtype, engine=self._engine(product),
+            threads=self.options.threads, k_order=kernel.order, alpha=product.alpha, beta=product.beta,
+            bias=product.bias, form=kernel.form,
+        )  # fmt: skip
+        d = gemm_of(factors, product.c, options)
+        self._note(product, kernel, time.perf_counter() - begin)
         return d
 
     def _engine(self, product: ArrayProduct) -> str:
@@ -143,13 +162,18 @@ class ModelMultiplier:
         words = np.ascontiguousarray(array).view(np.uint32)
         return cvt(words, f"cvt.{self.options.tf32_conversion}.tf32.f32").view(np.float32)
 
-    def _kernel(self, product: ArrayProduct, kind: ProductKind) -> tuple[dict[str, Any], KOrder | None, str]:
-        """Return the kernel as arguments of `gemm`: an instruction and an order of k, or a recorded kernel."""
-        preset = self._recorded(product, kind)
-        if preset is not None:
-            return {"like": preset[0]}, preset[1], "recorded"
-        order, evidence = self._order(product, kind)
-        return {"instr": kind.instr, "k_order": order}, order, evidence
+    def _kernel(self, product: ArrayProduct, kind: ProductKind) -> Kernel:
+        """Return the recorded kernel of a product, or the assumed one."""
+        evidence = "recorded" if self.options.like_chip == self.arch.name else "given"
+        if product.kernel is not None:
+            return Kernel(kind, product.kernel.order, evidence)
+        found = self._recorded(product, kind)
+        if found is not None:
+            preset, entry = found
+            recorded = self.kind(*product.what[:3], entry.instr or preset.instr)
+            if recorded is not None and _fits(entry.order, product, recorded):
+                return Kernel(recorded, entry.order, evidence, form_of(preset, entry.order, product.beta))
+        return Kernel(kind, *self._order(product, kind))
 
     def _order(self, product: ArrayProduct, kind: ProductKind) -> tuple[KOrder | None, str]:
         chosen = None if product.is_fused else self.options.k_order
@@ -159,32 +183,31 @@ class ModelMultiplier:
             chosen = None
         return (kind.k_order, "assumed") if chosen is None else (chosen, "given")
 
-    def _recorded(self, product: ArrayProduct, kind: ProductKind) -> tuple[str, KOrder | None] | None:
-        """Return the preset whose recordings have this product, and its order of k."""
+    def _recorded(self, product: ArrayProduct, kind: ProductKind) -> tuple[Preset, Recorded] | None:
+        """Return the preset whose recordings have this product, and the entry."""
         starts_from_c = product.c is not None and product.beta is None
         is_other = product.scale_a is not None or starts_from_c or product.is_fused or product.convolves
-        if self.options.like is None or is_other:
+        if "cublas" not in self.options.libraries or is_other:
             return None
         out = _format_name(product.out_dtype)
         options = ProductOptions(out_dtype=out, alpha=product.alpha, beta=product.beta, bias=product.bias)
         for preset in PRESETS:
-            fits = preset.arch == self.arch.name and preset.a == kind.operand_format and out in preset.outs
-            if preset.name.partition("-")[0] == self.options.like and fits:
+            fits = preset.arch == self.options.like_chip and preset.a == kind.operand_format and out in preset.outs
+            if preset.name.startswith("cublas-") and fits:
                 found = recording_of(preset.name, Factors(product.a, product.b), product.c, options)
                 if found is not None:
-                    return preset.name, found.order
+                    return preset, found
         return None
 
-    def _note(
-        self, product: ArrayProduct, kind: ProductKind, order: KOrder | None, evidence: str, seconds: float
-    ) -> None:
+    def _note(self, product: ArrayProduct, kernel: Kernel, seconds: float) -> None:
         module, is_backward = self.place()
         if self.options.keep_operands:
-            self.log.operands.append((product, kind))
+            self.log.operands.append((product, kernel.kind))
+        kind = kernel.kind
         self.log.records.append(ProductRecord(
             module, product.operation, is_backward, product.shape, product.matrices, kind.a, kind.b,
-            _format_name(product.out_dtype), self.arch.name, kind.mnemonic, order, kind.status, evidence, seconds,
-            self._engine(product),
+            _format_name(product.out_dtype), self.arch.name, kind.mnemonic, kernel.order, kind.status, kernel.evidence,
+            seconds, self._engine(product),
         ))  # fmt: skip
 
 

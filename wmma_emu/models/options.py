@@ -12,7 +12,7 @@ from wmma_emu.gemm import PRESETS, KOrder
 from wmma_emu.instructions import DEFAULT_ARCH, Arch, arch_of
 from wmma_emu.suggestions import did_you_mean
 
-ConvolutionOrder = Literal["rsc", "crs", "crsc"]
+ConvolutionOrder = Literal["crsc", "rsc", "crs"]
 """The order of k in a convolution: positions of the filter and channels, the last letter fastest; with two c, tiles of
 64 channels first, and the channels of a tile last."""
 
@@ -28,7 +28,12 @@ MODEL_FIELDS = (
 )  # fmt: skip
 """The fields of a model that an emulation may change."""
 
-_LIBRARIES = tuple(dict.fromkeys(preset.name.partition("-")[0] for preset in PRESETS))
+LIBRARIES: Mapping[str, frozenset[str]] = {
+    "torch": frozenset({"cublas", "cudnn"}),
+    "cublas": frozenset({"cublas"}),
+    "cudnn": frozenset({"cudnn"}),
+}
+"""The libraries whose recorded kernels a name of ``like=`` selects. PyTorch convolves with cuDNN."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +45,11 @@ class EmulationOptions:
     arch : str or Arch, optional
         The chip; None computes on the host, within an emulation too.
     like : str, optional
-        A library whose recorded kernels are used where a recording has the product: ``"cublas"``.
+        A library whose recorded kernels are used where a recording has the product: ``"torch"``, which multiplies
+        with ``"cublas"`` and convolves with ``"cudnn"``; or one of these.
+    like_chip : str, optional
+        The chip whose recordings ``like`` uses; ``""`` for none. The default is ``arch``, if it has recordings. The
+        recorded orders of k of one chip with the arithmetic of another are an experiment, not a kernel.
     k_order : KOrder or callable, optional
         The order of k of all other products with enough k; or a function of ``((M, N, K), matrices, format)`` that
         returns one, or None for a plain loop. Fused attention has a separate order.
@@ -48,9 +57,9 @@ class EmulationOptions:
         As for `wmma_emu.gemm`.
     tf32_conversion : {"truncate", "rna"}
         The conversion of float32 operands to TF32.
-    convolution_order : {"rsc", "crs", "crsc"}
-        The order of k in a convolution: filter positions, then channels; channels, then filter positions; or tiles of
-        64 channels, each with filter positions and then channels, as most kernels of cuDNN on an H200.
+    convolution_order : {"crsc", "rsc", "crs"}
+        The order of k in a convolution: tiles of 64 channels, each with filter positions and then channels, as most
+        kernels of cuDNN on an H200; filter positions, then channels; or channels, then filter positions.
     attention_tile : int
         The keys in one tile of fused attention.
     changes : mapping, optional
@@ -69,11 +78,12 @@ class EmulationOptions:
 
     arch: Arch | None = field(default_factory=lambda: arch_of(DEFAULT_ARCH))
     like: str | None = None
+    like_chip: str | None = None
     k_order: KOrder | OrderRule | None = None
     engine: str = "auto"
     threads: int | None = None
     tf32_conversion: Tf32Conversion = "truncate"
-    convolution_order: ConvolutionOrder = "rsc"
+    convolution_order: ConvolutionOrder = "crsc"
     attention_tile: int = 128
     changes: Mapping[str, Any] = field(default_factory=dict)
     model_of: Mapping[str, str] = field(default_factory=dict)
@@ -84,10 +94,11 @@ class EmulationOptions:
             object.__setattr__(self, "arch", _chip(self.arch))
         check_engine(self.engine)
         thread_count(self.threads)
-        if self.like is not None and self.like not in _LIBRARIES:
+        if self.like is not None and self.like not in LIBRARIES:
             library = str(self.like).partition("-")[0]  # the name of a preset begins with its library
-            hint = did_you_mean(library, _LIBRARIES, f"libraries with recordings are {', '.join(_LIBRARIES)}")
+            hint = did_you_mean(library, LIBRARIES, f"libraries with recordings are {', '.join(LIBRARIES)}")
             raise OptionError(f"like={shorten(self.like)} is not a library{hint}")
+        self._check_chip_of_recordings()
         if not (self.k_order is None or isinstance(self.k_order, KOrder) or callable(self.k_order)):
             raise OptionError(
                 f"k_order={shorten(self.k_order)} is neither a KOrder nor a function of a product's shape; pass, for "
@@ -101,6 +112,17 @@ class EmulationOptions:
                 )
         self._check_tile()
         self._check_fields()
+
+    def _check_chip_of_recordings(self) -> None:
+        """Complete ``like_chip``, once ``like`` is given."""
+        recorded = sorted({preset.arch for preset in PRESETS})
+        if self.like_chip:
+            object.__setattr__(self, "like_chip", arch_of(self.like_chip).name)
+            if self.like_chip not in recorded:
+                raise OptionError(f"like_chip={self.like_chip!r} has no recordings; {', '.join(recorded)} has")
+        elif self.like_chip is None and self.like is not None:
+            name = "" if self.arch is None else self.arch.name
+            object.__setattr__(self, "like_chip", name if name in recorded else "")
 
     def _check_fields(self) -> None:
         for option, given in (("changes", self.changes), ("model_of", self.model_of)):
@@ -121,6 +143,11 @@ class EmulationOptions:
                 f"attention_tile={shorten(self.attention_tile)} is not a positive multiple of 16 keys; kernels use 64 "
                 "or 128"
             )
+
+    @property
+    def libraries(self) -> frozenset[str]:
+        """The libraries whose recorded kernels are used."""
+        return LIBRARIES[self.like] if self.like is not None and self.like_chip else frozenset()
 
     def but(self, changes: Mapping[str, Any]) -> "EmulationOptions":
         """Return the same options with others replaced.

@@ -12,11 +12,12 @@ if TYPE_CHECKING:
     from wmma_emu.torch.comparing import batch_invariance, compare
     from wmma_emu.torch.emulation import Emulation, emulate
     from wmma_emu.torch.operations import OPERATIONS
-    from wmma_emu.torch.untouched import UNTOUCHED
+    from wmma_emu.torch.untouched import UNTOUCHED, UNTOUCHED_FAMILIES
 
 __all__ = [
     "OPERATIONS",
     "UNTOUCHED",
+    "UNTOUCHED_FAMILIES",
     "Emulation",
     "batch_invariance",
     "compare",
@@ -28,7 +29,7 @@ _HOMES = {
     "comparing": ("batch_invariance", "compare"),
     "emulation": ("Emulation", "emulate"),
     "operations": ("OPERATIONS",),
-    "untouched": ("UNTOUCHED",),
+    "untouched": ("UNTOUCHED", "UNTOUCHED_FAMILIES"),
 }
 """The module of every public name."""
 

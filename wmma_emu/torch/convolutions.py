@@ -2,10 +2,10 @@
 """Convolutions as implicit matrix products, forward and backward, in one to three dimensions.
 
 The rows of A are windows of the input, which no kernel stores; k runs over filter positions and channels, in the order
-of ``convolution_order``. For the gradient of the input, A has windows of the gradient of the output, where the
-positions that a stride leaves out are +0; k runs over filter positions and output channels. For the gradient of the
-weight, k runs over images and output positions. Each product is rounded to the dtype of the result, and a bias is added
-afterwards in that dtype, as PyTorch does on CUDA.
+of ``convolution_order`` or of a recorded kernel. For the gradient of the input, A has windows of the gradient of the
+output, where the positions that a stride leaves out are +0; k runs over filter positions and output channels. For the
+gradient of the weight, k runs over images and output positions. Each product is rounded to the dtype of the result,
+and a bias is added afterwards in that dtype, as PyTorch does on CUDA.
 """
 
 from collections.abc import Iterator
@@ -15,13 +15,11 @@ from typing import Any
 
 import torch
 
+from wmma_emu.models.convolution_kernels import Convolution, KLayout
 from wmma_emu.torch.products import Multiplier, TensorProduct
 
 _WINDOW_ELEMENTS = 1 << 25
 """The number of elements of A that exist at a time."""
-
-_CHANNELS = 64
-"""The channels of a tile in the order `crsc`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +38,13 @@ class Geometry:
         s, p, d, o = (tuple(x) * (rank if len(x) == 1 else 1) for x in (stride, padding, dilation, output_padding))
         return cls(s, p, d, o, groups)
 
+    def convolution(self, part: str, image: Any, weight: Any, transposed: bool) -> Convolution:
+        """Return what determines the kernel, for an input and filters of (output channels, channels, ...)."""
+        return Convolution(
+            part, tuple(image.shape[1:]), (weight.shape[0], *weight.shape[2:]), self.stride, self.padding,
+            self.dilation, self.groups, len(image), transposed,
+        )  # fmt: skip
+
 
 def convolution(
     multiply: Multiplier, x: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, transposed: bool,
@@ -49,10 +54,12 @@ def convolution(
     if x.dtype != weight.dtype or x.dim() != weight.dim() or x.dim() < 3:
         return NotImplemented
     geometry = Geometry.of(x.dim() - 2, stride, padding, dilation, output_padding, groups)
+    case = geometry.convolution("forward", x, weight, transposed)
     if transposed:
-        y = _from_outputs(multiply, "convolution", x, weight, geometry, _transposed_size(x, weight, geometry))
+        size = _transposed_size(x, weight, geometry)
+        y = _from_outputs(multiply, "convolution", x, weight, geometry, size, case)
     else:
-        y = _from_inputs(multiply, "convolution", x, weight, geometry)
+        y = _from_inputs(multiply, "convolution", x, weight, geometry, case)
     if y is NotImplemented or bias is None:
         return y
     return y + bias.to(y.dtype).reshape(-1, *[1] * (x.dim() - 2))
@@ -67,14 +74,14 @@ def convolution_backward(
         return NotImplemented
     geometry = Geometry.of(x.dim() - 2, stride, padding, dilation, output_padding, groups)
     results: list[Any] = [None, None, None]
-    name = "convolution:input"
+    name, case = "convolution:input", geometry.convolution("input", x, weight, transposed)
     if output_mask[0] and transposed:
-        results[0] = _from_inputs(multiply, name, grad, weight, geometry)
+        results[0] = _from_inputs(multiply, name, grad, weight, geometry, case)
     elif output_mask[0]:
-        results[0] = _from_outputs(multiply, name, grad, weight, geometry, x.shape[2:])
+        results[0] = _from_outputs(multiply, name, grad, weight, geometry, x.shape[2:], case)
     if output_mask[1]:
         inputs, outputs = (grad, x) if transposed else (x, grad)
-        results[1] = _weight_gradient(multiply, inputs, outputs, weight, geometry)
+        results[1] = _weight_gradient(multiply, inputs, outputs, weight, geometry, case._replace(part="weight"))
     if output_mask[2]:
         results[2] = grad.sum([0, *range(2, grad.dim())])
     return NotImplemented if any(r is NotImplemented for r in results) else tuple(results)
@@ -85,15 +92,17 @@ def _transposed_size(x: Any, weight: Any, g: Geometry) -> tuple[int, ...]:
     return tuple((n - 1) * s - 2 * p + d * (r - 1) + extra + 1 for n, r, s, p, d, extra in sizes)
 
 
-def _from_inputs(multiply: Multiplier, name: str, x: Any, weight: Any, g: Geometry) -> Any:
+def _from_inputs(multiply: Multiplier, name: str, x: Any, weight: Any, g: Geometry, case: Convolution) -> Any:
     """Multiply windows of the input times filters of shape (out channels, channels / groups, ...)."""
     padded = torch.nn.functional.pad(x, [n for p in reversed(g.padding) for n in (p, p)])
     windows = _windows(padded, weight.shape[2:], g.stride, g.dilation)
     filters = weight.reshape(g.groups, -1, *weight.shape[1:])  # (groups, out, channels, ...)
-    return _implicit(multiply, name, windows, filters, g.groups, x)
+    return _implicit(multiply, name, windows, filters, x, case)
 
 
-def _from_outputs(multiply: Multiplier, name: str, grad: Any, weight: Any, g: Geometry, size: Any) -> Any:
+def _from_outputs(
+    multiply: Multiplier, name: str, grad: Any, weight: Any, g: Geometry, size: Any, case: Convolution
+) -> Any:
     """Reverse a convolution: windows of the gradient of the output times the filters, positions in their order."""
     spread = _spread(grad, g.stride)
     reach = [d * (r - 1) for d, r in zip(g.dilation, weight.shape[2:], strict=True)]
@@ -104,7 +113,7 @@ def _from_outputs(multiply: Multiplier, name: str, grad: Any, weight: Any, g: Ge
     ones = (1,) * len(reach)
     windows = _windows(padded, weight.shape[2:], ones, g.dilation).flip(tuple(range(-len(reach), 0)))
     filters = weight.reshape(g.groups, -1, *weight.shape[1:]).transpose(1, 2)  # (groups, channels, out, ...)
-    return _implicit(multiply, name, windows, filters, g.groups, grad)
+    return _implicit(multiply, name, windows, filters, grad, case)
 
 
 def _spread(x: Any, stride: tuple[int, ...]) -> Any:
@@ -127,41 +136,50 @@ def _windows(x: Any, size: Any, stride: tuple[int, ...], dilation: tuple[int, ..
     return x.as_strided((n, channels, *out, *size), (step_n, step_c, *moves, *inner), x.storage_offset())
 
 
-def _implicit(multiply: Multiplier, name: str, windows: Any, filters: Any, groups: int, like: Any) -> Any:
+def _implicit(multiply: Multiplier, name: str, windows: Any, filters: Any, like: Any, case: Convolution) -> Any:
     """Multiply windows by filters of shape (groups, out, k channels, filter positions), a few images at a time."""
-    rank = filters.dim() - 3
+    rank, groups = filters.dim() - 3, case.groups
     n, channels, *rest = windows.shape
-    positions = rest[:rank]
+    layout, kernel = multiply.convolution(case, like.dtype)
     grouped = windows.reshape(n, groups, channels // groups, *rest) if groups > 1 else windows.unsqueeze(1)
-    b = _in_tiles(_k_last(filters, rank, 1, multiply).flatten(2), filters.shape[2], multiply).mT
+    b = _k_last(filters, rank, 1, layout).mT
     pieces = []
     for part in _images(grouped, prod(windows.shape[1:])):
-        a = _k_last(part, rank, 1 + rank, multiply)  # (images, groups, output positions, k...)
-        a = _in_tiles(a.movedim(1, 0).reshape(groups, -1, b.shape[1]), filters.shape[2], multiply)
-        d = multiply(TensorProduct(operation=name, a=a, b=b, out_dtype=like.dtype, convolves=True) if groups > 1 else
-                     TensorProduct(operation=name, a=a[0], b=b[0], out_dtype=like.dtype, convolves=True))  # fmt: skip
+        a = _k_last(part, rank, 1 + rank, layout)  # (images, groups, output positions, k)
+        a = a.movedim(1, 0).reshape(groups, -1, b.shape[1])
+        one = {"a": a, "b": b} if groups > 1 else {"a": a[0], "b": b[0]}
+        d = multiply(TensorProduct(operation=name, **one, out_dtype=like.dtype, convolves=True, kernel=kernel))
         if d is NotImplemented:
             return d
-        pieces.append(d.reshape(groups, len(part), *positions, -1).movedim(0, -2).flatten(-2))
+        pieces.append(d.reshape(groups, len(part), *rest[:rank], -1).movedim(0, -2).flatten(-2))
     y = torch.cat(pieces).movedim(-1, 1)
     return y.contiguous(memory_format=torch._prims_common.suggest_memory_format(like))
 
 
-def _k_last(x: Any, rank: int, kept: int, multiply: Multiplier) -> Any:
-    """Move the axes of k to the end, in their order; x has axes (..., channels, kept others, filter positions).
+def _k_last(x: Any, rank: int, kept: int, layout: KLayout) -> Any:
+    """Move k to the end, in the order of a layout; x has axes (..., channels, kept others, filter positions).
 
     For windows the output positions are between channels and filter positions; filters have none.
     """
-    channels = x.dim() - rank - (kept - 1) - 1
-    return x.movedim(channels, -1 - rank if multiply.options.convolution_order == "crs" else -1)
+    axis = x.dim() - rank - kept
+    missing = -x.shape[axis] % layout.padded_to
+    if missing:
+        x = torch.nn.functional.pad(x, [0, 0] * (rank + kept - 1) + [0, missing])
+    if layout.is_reversed:
+        x = x.flip(tuple(range(-rank, 0)))
+    if layout.positions_last:
+        return x.movedim(axis, -1 - rank).flatten(-1 - rank)
+    x = x.movedim(axis, -1)
+    return torch.cat([tile.flatten(-1 - rank) for tile in x.split(layout.tile or x.shape[-1], -1)], -1)
 
 
-def _in_tiles(x: Any, channels: int, multiply: Multiplier) -> Any:
-    """Reorder k, the last axis, by tiles of channels, if the order is `crsc`."""
-    if multiply.options.convolution_order != "crsc" or channels <= _CHANNELS:
+def in_turns(x: Any, layout: KLayout) -> Any:
+    """Rearrange k, the last axis, so that the tiles that one range takes follow one another."""
+    if layout.turns is None:
         return x
-    tiles = x.unflatten(-1, (-1, channels)).split(_CHANNELS, -1)
-    return torch.cat([tile.flatten(-2) for tile in tiles], -1)
+    tile, ranges = layout.turns
+    x = torch.nn.functional.pad(x, (0, -x.shape[-1] % (tile * ranges)))
+    return x.unflatten(-1, (-1, ranges, tile)).transpose(-3, -2).flatten(-3)
 
 
 def _images(windows: Any, elements: int) -> Iterator[Any]:
@@ -169,18 +187,24 @@ def _images(windows: Any, elements: int) -> Iterator[Any]:
     return iter(windows.split(count))
 
 
-def _weight_gradient(multiply: Multiplier, x: Any, grad: Any, weight: Any, g: Geometry) -> Any:
+def _weight_gradient(multiply: Multiplier, x: Any, grad: Any, weight: Any, g: Geometry, case: Convolution) -> Any:
     """Multiply the gradient of the output by windows of the input, for one filter position after another."""
     rank = x.dim() - 2
+    layout, kernel = multiply.convolution(case, weight.dtype)
     padded = torch.nn.functional.pad(x, [n for p in reversed(g.padding) for n in (p, p)])
     windows = _windows(padded, weight.shape[2:], g.stride, g.dilation)
     windows = windows[(..., *(slice(0, n) for n in grad.shape[2:]), *[slice(None)] * rank)]
     a = grad.movedim(1, 0).reshape(g.groups, grad.shape[1] // g.groups, -1)  # k: images, then output positions
+    a = in_turns(a, layout)
     result = torch.empty_like(weight, memory_format=torch.contiguous_format)
     for where in torch.cartesian_prod(*[torch.arange(n) for n in weight.shape[2:]]).reshape(-1, rank).tolist():
-        b = windows[(..., *where)].movedim(1, 0).reshape(g.groups, x.shape[1] // g.groups, -1).mT
+        b = windows[(..., *where)].movedim(1, 0).reshape(g.groups, x.shape[1] // g.groups, -1)
+        b = in_turns(b, layout).mT
         one = {"a": a, "b": b} if g.groups > 1 else {"a": a[0], "b": b[0]}
-        d = multiply(TensorProduct(operation="convolution:weight", **one, out_dtype=weight.dtype, convolves=True))
+        product = TensorProduct(
+            operation="convolution:weight", **one, out_dtype=weight.dtype, convolves=True, kernel=kernel
+        )
+        d = multiply(product)
         if d is NotImplemented:
             return d
         result[(..., *where)] = d.reshape(weight.shape[:2])

@@ -74,6 +74,7 @@ def product_on_gpu(multiply: ModelMultiplier, product: Any) -> Any:
         d = multiply(ArrayProduct(
             operation=product.operation, out_dtype=_format(product.out_dtype), alpha=alpha, beta=product.beta,
             settings=product.settings, is_fused=product.is_fused, convolves=product.convolves,
+            kernel=product.kernel,
             a=_array(product.a), b=_array(product.b), c=_array(product.c), bias=_array(product.bias),
         ))  # fmt: skip
         return d if d is NotImplemented else _tensor(d)

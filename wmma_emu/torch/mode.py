@@ -10,7 +10,7 @@ from torch.utils._pytree import tree_iter
 
 from wmma_emu.torch.operations import OPERATIONS
 from wmma_emu.torch.products import Multiplier
-from wmma_emu.torch.untouched import NOT_THIS_CALL, UNTOUCHED
+from wmma_emu.torch.untouched import NOT_THIS_CALL, reason_of
 
 _DEVICES = frozenset({"cpu", "cuda"})
 
@@ -25,19 +25,23 @@ class ProductMode(TorchDispatchMode):  # type: ignore[misc]
     def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Compute one operation of ATen."""
         named = kwargs or {}
+        tensors = [x for x in tree_iter((args, named)) if isinstance(x, torch.Tensor)]
+        if any(isinstance(x, FakeTensor) for x in tensors):  # a compiler or torch.export records a graph
+            return function(*args, **named)
         if self._multiply.options.arch is None:
             with _disable_current_modes():
                 return function(*args, **named)
         name = function._schema.name.removeprefix("aten::")
         plain = name.removesuffix("_") if name not in OPERATIONS else name
         if plain in OPERATIONS:
-            result = self._emulated(plain, function, args, named)
+            can = all(_is_plain(x) for x in tensors)
+            result = self._emulated(plain, function, args, named) if can else NotImplemented
             if result is not NotImplemented:
                 return result
             self._multiply.log.untouched[f"{plain}, {NOT_THIS_CALL}"] += 1
-        elif name in UNTOUCHED:
-            self._multiply.log.untouched[f"{name}, {UNTOUCHED[name]}"] += 1
-        elif function._can_decompose() and torch.is_inference_mode_enabled():
+        elif reason_of(name):
+            self._multiply.log.untouched[f"{name}, {reason_of(name)}"] += 1
+        elif torch.is_inference_mode_enabled() and function._can_decompose():
             with self:
                 result = function.decompose(*args, **named)
             if result is not NotImplemented:
@@ -46,8 +50,6 @@ class ProductMode(TorchDispatchMode):  # type: ignore[misc]
 
     def _emulated(self, name: str, function: Any, args: Any, named: Any) -> Any:
         """Call the function of the table, and copy its result where an operation writes."""
-        if not all(_has_numbers(x) for x in tree_iter((args, named)) if isinstance(x, torch.Tensor)):
-            return NotImplemented
         self._multiply.places.remember()
         written = {x.name for x in function._schema.arguments if x.is_out}
         given = {key: value for key, value in named.items() if key not in written}
@@ -66,7 +68,7 @@ class ProductMode(TorchDispatchMode):  # type: ignore[misc]
         return result
 
 
-def _has_numbers(tensor: Any) -> bool:
-    """Return whether a tensor is a strided one with data, not one of a compiler or on another device."""
+def _is_plain(tensor: Any) -> bool:
+    """Return whether a tensor is a strided one on a device that is emulated."""
     is_strided = tensor.layout == torch.strided and not tensor.is_nested and not tensor.is_quantized
-    return is_strided and tensor.device.type in _DEVICES and not isinstance(tensor, FakeTensor)
+    return is_strided and tensor.device.type in _DEVICES

@@ -9,6 +9,7 @@ import torch
 
 from wmma_emu.formats.libraries import in_library, library_of
 from wmma_emu.models import ArrayProduct, EmulationLog, EmulationOptions, ModelMultiplier, ProductKind
+from wmma_emu.models.convolution_kernels import LAYOUTS, Convolution, ConvolutionKernel, KLayout, recorded_kernel
 from wmma_emu.torch import cuda_tensors
 from wmma_emu.torch.places import Places
 
@@ -17,7 +18,8 @@ from wmma_emu.torch.places import Places
 class TensorProduct:
     """A product of tensors: the fields of `wmma_emu.models.ArrayProduct`.
 
-    ``convolves`` and ``precise`` say whether it is a convolution, and whether FP8 is accumulated precisely.
+    ``convolves`` says whether it is a convolution, whose recorded ``kernel`` may differ from that of a product;
+    ``precise`` whether FP8 is accumulated precisely.
     """
 
     operation: str
@@ -31,6 +33,7 @@ class TensorProduct:
     scale_a: Any = None
     scale_b: Any = None
     convolves: bool = False
+    kernel: ConvolutionKernel | None = None
     precise: bool = False
     is_fused: bool = False
 
@@ -46,7 +49,7 @@ class TensorProduct:
         given = {name: _array(getattr(self, name), name) for name in names}
         return ArrayProduct(
             operation=self.operation, out_dtype=self.out_dtype, alpha=self.alpha, beta=self.beta,
-            settings=self.settings, is_fused=self.is_fused, convolves=self.convolves, **given,
+            settings=self.settings, is_fused=self.is_fused, convolves=self.convolves, kernel=self.kernel, **given,
         )  # fmt: skip
 
 
@@ -77,6 +80,11 @@ class Multiplier:
         """Return the kind of a product; None if the chip has no instruction for it."""
         a, b = (str(x.dtype).removeprefix("torch.") for x in (product.a, product.b))
         return self.of_arrays.kind(a, b, product.settings)
+
+    def convolution(self, convolution: Convolution, dtype: Any) -> tuple[KLayout, ConvolutionKernel | None]:
+        """Return the layout of k of a convolution, and its recorded kernel."""
+        found = recorded_kernel(convolution, str(dtype).removeprefix("torch."), self.options)
+        return LAYOUTS[self.options.convolution_order] if found is None else found.layout, found
 
     def __call__(self, product: TensorProduct) -> Any:
         """Multiply; return NotImplemented if the chip has no instruction for the dtypes."""

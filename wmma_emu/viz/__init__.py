@@ -10,6 +10,7 @@ TYPE_CHECKING = False  # the same value as typing.TYPE_CHECKING
 if TYPE_CHECKING:
     from wmma_emu.viz.arithmetic.explanation import draw_explanation
     from wmma_emu.viz.explorer import explorer_page, handout_page
+    from wmma_emu.viz.memory.conflict_view import draw_bank_conflicts
     from wmma_emu.viz.memory.ldmatrix_plan import ldmatrix_plan, plain_addresses, row_conflicts
     from wmma_emu.viz.memory.ldmatrix_view import draw_ldmatrix
     from wmma_emu.viz.memory.load_plan import load_plan
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Picture",
     "PictureFileError",
+    "draw_bank_conflicts",
     "draw_explanation",
     "draw_ldmatrix",
     "draw_load_matrix_sync",
@@ -48,6 +50,7 @@ __all__ = [
 _HOMES = {
     "arithmetic.explanation": ("draw_explanation",),
     "explorer": ("explorer_page", "handout_page"),
+    "memory.conflict_view": ("draw_bank_conflicts",),
     "memory.ldmatrix_plan": ("ldmatrix_plan", "plain_addresses", "row_conflicts"),
     "memory.ldmatrix_view": ("draw_ldmatrix",),
     "memory.load_plan": ("load_plan",),

@@ -84,16 +84,46 @@ def test_it(emulated_gpu, kernel_profile):
     assert "+    shared requests 1, shared wavefronts 32, bank conflicts 31" in result.stdout.str()
 
 
+COVERED = """
+@pytest.mark.parametrize("pitch", [128, 132])
+def test_it(emulated_gpu, pitch): launch(emulated_gpu, pitch)
+"""
+PROCESSES = pytest.mark.parametrize(
+    "processes", [(), ("-p", "xdist", "-n2")], ids=["one process", "two processes"]
+)  # fmt: skip
+
+
 @pytest.mark.thorough
-def test_coverage_is_written_and_shown(run, pytester):
-    result = run("def test_it(emulated_gpu): launch(emulated_gpu, 128)", "--kernel-cov=cov.info")
-    result.assert_outcomes(passed=1)
-    assert "DA:7,1" in (pytester.path / "cov.info").read_text()
+@PROCESSES
+def test_coverage_is_merged_written_and_shown(run, pytester, processes):
+    result = run(COVERED, "--kernel-cov=cov.info", "--kernel-cov-fail-under=100", *processes)
+    result.assert_outcomes(passed=2)
+    assert result.ret == 0 and "DA:7,2" in (pytester.path / "cov.info").read_text()
     assert "transposed.cu      3     100%" in result.stdout.str()
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("processes", [(), ("-p", "xdist", "-n2")], ids=["one process", "two processes"])
+@pytest.mark.parametrize(("tests", "message"), [
+    (COVERED.replace("132", "132, pytest.param(0, marks=pytest.mark.skip)"), ""),
+    ("def test_it(): pass", "FAILED: no kernel ran; --kernel-cov-fail-under requires 100%"),
+])  # fmt: skip
+def test_a_run_fails_below_a_percentage_of_the_lines(run, tests, message):
+    result = run(tests, "--kernel-cov=cov.xml", "--kernel-cov-fail-under=100")
+    assert result.ret == (pytest.ExitCode.TESTS_FAILED if message else 0)
+    assert message in result.stdout.str()
+
+
+@pytest.mark.parametrize(("options", "message"), [
+    (("--kernel-cov-fail-under=80",), "--kernel-cov-fail-under needs --kernel-cov=FILE"),
+    (("--kernel-cov=a.info", "--kernel-cov-fail-under=800"), "=800 is not a percentage of 0 to 100"),
+])  # fmt: skip
+def test_a_percentage_that_cannot_be_required_is_a_usage_error(run, options, message):
+    result = run("def test_it(): pass", *options)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR and message in result.stderr.str()
+
+
+@pytest.mark.thorough
+@PROCESSES
 def test_the_profile_of_a_run_is_written_and_compared(run, pytester, processes):
     tests = """
 @pytest.mark.parametrize("n", range(2))

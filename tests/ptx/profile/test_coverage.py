@@ -82,4 +82,5 @@ def test_files_have_the_formats_of_lcov_and_cobertura(tmp_path):
 
 
 def test_the_text_names_the_lines_that_were_not_reached():
-    assert str(covered(0)).splitlines()[1].split() == ["two.cu", "5", "60%", "1", "0", "5,", "9"]
+    assert str(covered(0)).splitlines()[1].split() == ["two.cu", "5", "60%", "1", "0", "0", "5,", "9"]
+    assert str(covered(8)).splitlines()[1].split()[4:6] == ["1", "1"]

@@ -37,7 +37,7 @@ def test_the_text_says_what_conflicts(profile):
     text = profile.to_text(100)
     assert "shared memory: 2 accesses, 32.0 wavefronts each, 62 bank conflicts" in text
     line = next(x for x in text.splitlines() if x.startswith("transposed.cu:7"))
-    assert line.split()[1:] == ["1", "32.0", "1", "31.0"]
+    assert line.split()[1:] == ["1", "1", "31.0"]
     assert max(map(len, text.splitlines())) <= 100
     assert "\x1b[31mtransposed.cu:7" in profile.to_text(color=True)
     assert "st.shared" in profile.to_text(160, by="ptx")
@@ -92,3 +92,43 @@ def test_a_comparison_names_what_became_worse_and_better():
     assert str(changes).splitlines()[:2] == ["worse:", "  transposed: shared wavefronts 2 -> 64"]
     assert "transposed.cu:7: bank conflicts 0 -> 31" in str(changes) and changes.better == ()
     assert transposed(132).compare(transposed(128)).worse == ()
+
+
+@pytest.mark.parametrize(("use", "message"), [
+    (lambda p: p.bank_conflicts, "a Profile has no bank_conflicts; profile.total.bank_conflicts and profile"),
+    (lambda p: p["transposed"].bank_conflicts, r"a KernelProfile has no bank_conflicts; \.total\.bank_conflicts is"),
+    (lambda p: p["transposed.cu:7"].bank_conflict, "ProfiledLine has no bank_conflict; did you mean 'bank_conflicts'"),
+    (lambda p: p.require(), "there is no limit to require; pass, for example, 'bank_conflicts <= 0'"),
+    (lambda p: p.require("bank_conflicts == 0"), "expected a counter, <= or >=, and a number: 'bank_conflicts <= 0'"),
+    (lambda p: p.require("conflicts <= 0"), "there is no counter conflicts; did you mean .bank_conflicts"),
+    (lambda p: p.conflicts_at(), "no line was given to explain .*; there are conflicts at transposed.cu:7 and"),
+    (lambda p: p.conflicts_at("transposed.cu:9"), "9 has no bank conflicts; there are conflicts at transposed.cu:7"),
+    (lambda p: p.conflicts_at("transposed.cu:7", row_bytes=0), "row_bytes=0; expected the bytes of a row, a positive"),
+    (lambda p: p.compare("before.json"), r"before is 'before\.json'; pass a Profile: Profile\.read\(file\) reads one"),
+    (lambda p: p.to_text("80"), "width='80' is not a number of columns"),
+    (lambda p: we.ptx.Profile()["gemm.cu:41"], "the profile is empty: no kernel was launched while it counted"),
+    (lambda p: p + 1, "unsupported operand"),
+])  # fmt: skip
+def test_a_wrong_use_says_what_is_expected(profile, use, message):
+    with pytest.raises((AttributeError, TypeError, we.errors.WmmaEmuError), match=message):
+        use(profile)
+
+
+def test_a_broken_limit_names_the_lines_and_a_fix(profile):
+    with pytest.raises(we.errors.ProfileLimitError) as caught:
+        profile.require("bank_conflicts <= 0", "sectors_per_request <= 2")
+    assert str(caught.value).splitlines() == [
+        "transposed: bank_conflicts is 62; the limit is bank_conflicts <= 0",
+        "  transposed.cu:7: 31",
+        "  transposed.cu:8: 31",
+        "  rows of 132 instead of 128 bytes: 1 wavefront; profile.conflicts_at('transposed.cu:7') shows the banks",
+        "transposed: sectors_per_request is 4.00; the limit is sectors_per_request <= 2",
+        "  transposed.cu:9: 4.00",
+        "  line 13: 4.00  ld.global.u32 %r2, [%d1];",
+        "  lanes that access adjacent addresses share sectors: 32 words of 4 bytes are 4 sectors",
+    ]
+
+
+def test_a_line_is_shown_in_a_failed_assertion_by_its_source(profile):
+    assert repr(profile["line 15"]) == "<line 15: mad.lo.u32 %r3, %r1, 128, %r3;>"
+    assert repr(we.ptx.profile.Counters(bank_conflicts=31)) == "Counters(bank_conflicts=31)"

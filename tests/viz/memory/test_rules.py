@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 from wmma_emu import wmma
-from wmma_emu.errors import AlignmentError, UnsupportedInstructionError
+from wmma_emu.errors import AlignmentError, ArgumentValueError, UnsupportedInstructionError
 from wmma_emu.layouts.banks import words_of_banks
 from wmma_emu.layouts.matrix_descriptor import MatrixDescriptor
-from wmma_emu.viz import draw_ldmatrix, draw_load_matrix_sync, draw_shared_operand
+from wmma_emu.ptx.profile import ConflictingAccess
+from wmma_emu.viz import draw_bank_conflicts, draw_ldmatrix, draw_load_matrix_sync, draw_shared_operand
 from wmma_emu.viz.memory.bank_strip import phase_text
 from wmma_emu.viz.memory.ldmatrix_plan import ldmatrix_plan, plain_addresses, row_conflicts
 from wmma_emu.viz.memory.load_plan import load_plan
@@ -116,3 +117,34 @@ def test_a_swizzle_of_128_bytes_exchanges_chunks_by_the_row_and_has_no_conflict(
     assert [int(plan.addresses[r, 0]) for r in range(4)] == [0, 128 + 16, 256 + 32, 384 + 48]
     assert plan.conflict_of_chunks == 1
     assert "128" in texts_of(draw_shared_operand(MatrixDescriptor(0, 16, 1024, 128), 64, 16, "f16"))
+
+
+LANES = np.arange(32)
+
+
+@pytest.mark.parametrize(("addresses", "size", "is_load"), [
+    (LANES * 128, 4, True), (LANES * 132, 4, True), (LANES // 3 * 8, 4, True), (LANES * 2, 2, False),
+    (LANES * 24, 8, False), (LANES % 2 * 64, 8, True), (LANES * 80, 16, True),
+    (np.where(LANES < 9, LANES * 64, -1), 8, True),
+])  # fmt: skip
+def test_the_rows_of_a_picture_of_banks_are_the_wavefronts_of_the_access(addresses, size, is_load):
+    picture = ElementTree.fromstring(str(draw_bank_conflicts(addresses, size, is_load=is_load)))
+    cells = [x.attrib for x in picture.iter() if x.get("class", "").startswith("cell")]
+    words = {(x["data-wavefront"], x["data-bank"]) for x in cells}
+    needed, _ = ConflictingAccess(tuple(addresses.tolist()), size, is_load, 0).wavefronts()
+    assert len(words) == len(cells) and len({x["data-wavefront"] for x in cells}) == needed
+    assert all(int(x["data-address"]) // 4 % 32 == int(x["data-bank"]) for x in cells)
+    assert {int(y) for x in cells for y in x["data-lanes"].split(",")} == set(np.flatnonzero(addresses >= 0).tolist())
+
+
+@pytest.mark.parametrize(("addresses", "size", "message"), [
+    (LANES[:8], 4, r"addresses of shape \(8,\) and dtype int64; expected 32 integers, one for each lane"),
+    (LANES * 1.0, 4, "dtype float64; expected 32 integers"),
+    (LANES * 6, 4, "address 6; expected multiples of 4, and -1 only for lanes that take no part"),
+    (LANES - 33, 1, "address -33; expected multiples of 1"),
+    (LANES * 0 - 1, 4, "no address; expected"),
+    (LANES, 3, "size=3; a lane accesses 1, 2, 4, 8 or 16 bytes"),
+])  # fmt: skip
+def test_addresses_of_no_access_are_not_drawn(addresses, size, message):
+    with pytest.raises(ArgumentValueError, match=message):
+        draw_bank_conflicts(addresses, size)

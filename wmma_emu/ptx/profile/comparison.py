@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from wmma_emu.errors import printable
 from wmma_emu.ptx.profile.counters import Counters
+from wmma_emu.ptx.profile.page import changes_page, changes_table
 
 COMPARED = (
     "executions", "divergent_branches", "global_requests", "global_sectors", "shared_requests", "shared_wavefronts",
@@ -52,6 +53,13 @@ class ProfileChanges(NamedTuple):
             more = [f"  and {len(changes) - _SHOWN} more"] if len(changes) > _SHOWN else []
             parts += [f"{name}:", *(f"  {x}" for x in changes[:_SHOWN]), *more] if changes else []
         return "\n".join(parts) or "no counter changed"
+
+    def to_html(self) -> str:
+        """Return a page with a table of all changes, in one file."""
+        return changes_page(self.worse, self.better)
+
+    def _repr_html_(self) -> str:
+        return changes_table(self.worse, self.better)
 
 
 def changes_of(before: Mapping[str, Counters], now: Mapping[str, Counters]) -> list[Change]:

@@ -2,49 +2,68 @@
 """Bank conflicts explained: which lanes meet in which bank, and the paddings and swizzles that remove the conflict."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.display import runs_of
+from wmma_emu.display import render, runs_of
 from wmma_emu.errors import ArgumentValueError, shorten
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.layouts.banks import BANK_BYTES, BANKS
-from wmma_emu.ptx.profile.wavefronts import shared_wavefronts
+from wmma_emu.ptx.profile.wavefronts import lane_groups, shared_wavefronts
 from wmma_emu.suggestions import listed
 
 _MOST_PADDING = 128
 _SHOWN = 4
 _INACTIVE = -1
 
+_Change = Callable[[NDArray[np.int64]], NDArray[np.int64]]
+"""A change of addresses."""
+
 
 class ConflictingAccess(NamedTuple):
-    """An access of an instruction to shared memory with many conflicts: at least the mean of its accesses.
+    """An access of an instruction to shared memory, with at least as many conflicts as its accesses have on average.
 
     ``addresses`` are the offsets of the 32 lanes in the block's shared memory, -1 for lanes that do not take part;
     ``size`` is the bytes of each lane, and ``joins`` whether groups of lanes may share wavefronts, as in loads.
+    ``start`` is the offset of the array.
     """
 
     addresses: tuple[int, ...]
     size: int
     joins: bool
     conflicts: int
+    start: int = 0
 
-    def wavefronts(self, change: Callable[[NDArray[np.int64]], NDArray[np.int64]] = lambda x: x) -> tuple[int, int]:
-        """Return the wavefronts with changed addresses, and those without conflicts."""
+    def wavefronts(self) -> tuple[int, int]:
+        """Return the wavefronts, and those without conflicts."""
         given = np.array([self.addresses], np.int64)
-        found = shared_wavefronts(change(given), self.size, given != _INACTIVE, joins=self.joins)
+        found = shared_wavefronts(given, self.size, given != _INACTIVE, joins=self.joins)
         return int(found.needed[0]), int(found.without_conflicts[0])
+
+    def groups(self) -> list[list[int]]:
+        """Return the lanes that share wavefronts: all lanes, or groups of lanes with 8 or 16 bytes."""
+        given = np.array(self.addresses, np.int64)
+        return lane_groups(given, self.size, given != _INACTIVE, joins=self.joins)
+
+    def changed(self, change: _Change) -> "ConflictingAccess":
+        """Return the access with addresses that are changed, counted from the start of the array."""
+        given = np.array(self.addresses, np.int64)
+        changed = np.where(given == _INACTIVE, given, change(given - self.start) + self.start)
+        access = self._replace(addresses=tuple(changed.tolist()))
+        needed, without = access.wavefronts()
+        return access._replace(conflicts=needed - without)
 
 
 class Remedy(NamedTuple):
-    """A change of the layout of an array, and the wavefronts of all accesses with it."""
+    """A change of the layout of an array, the wavefronts of all accesses with it, and the accesses."""
 
     text: str
     wavefronts: int
+    accesses: tuple[ConflictingAccess, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -75,18 +94,32 @@ class ConflictExplanation:
     row_bytes: int
     remedies: tuple[Remedy, ...]
 
+    def _repr_html_(self) -> str:
+        """Return the text with pictures of the banks, as `wmma_emu.viz.draw_bank_conflicts` draws them."""
+        return str(render("conflicts.html", self))
+
     def __str__(self) -> str:
         needed, ideal = (sum(x) for x in zip(*(x.wavefronts() for x in self.accesses), strict=True))
-        lines = [f"{self.title}: {needed} wavefront{'s' * (needed != 1)}, {ideal} without conflicts"]
-        for access in self.accesses:
-            if access.conflicts:
-                lines += _banks(access)
+        lines = [f"{self.title}: {counted(needed)}, {ideal} without conflicts"]
+        banks = [tuple(_banks(x)) for x in self.accesses if x.conflicts]
+        lines += [line for of_access in dict.fromkeys(banks) for line in of_access]
         if not self.row_bytes:
             lines.append("the rows of the array are not known: pass row_bytes, and paddings and swizzles are tried")
         elif needed > ideal and not self.remedies:
             lines.append(f"no padding and no swizzle of rows of {self.row_bytes} bytes is better")
-        lines += [f"{x.text}: {x.wavefronts} wavefront{'s' * (x.wavefronts != 1)}" for x in self.remedies]
+        lines += [f"{x.text}: {counted(x.wavefronts)}" for x in self.remedies]
         return "\n".join(lines)
+
+
+def counted(wavefronts: int) -> str:
+    """Write a number of wavefronts.
+
+    Examples
+    --------
+    >>> counted(1), counted(32)
+    ('1 wavefront', '32 wavefronts')
+    """
+    return f"{wavefronts} wavefront{'s' * (wavefronts != 1)}"
 
 
 def _banks(access: ConflictingAccess) -> list[str]:
@@ -124,11 +157,14 @@ def explain_conflicts(
     unit = max(size, BANK_BYTES)
     if row_bytes is None:
         row_bytes = _pitch_of(accesses, unit)
+        if not row_bytes:
+            return ConflictExplanation(title, tuple(accesses), 0, ())
     number = integer_of(row_bytes)
-    if number is None or number < 0 or number % unit:
-        raise ArgumentValueError(f"row_bytes={shorten(row_bytes)} is not a positive multiple of {unit}")
-    remedies = _remedies(accesses, number, unit) if number else ()
-    return ConflictExplanation(title, tuple(accesses), number, remedies)
+    if number is None or number <= 0 or number % unit:
+        raise ArgumentValueError(
+            f"row_bytes={shorten(row_bytes)}; expected the bytes of a row, a positive multiple of {unit}"
+        )
+    return ConflictExplanation(title, tuple(accesses), number, _remedies(accesses, number, unit))
 
 
 def _pitch_of(accesses: Sequence[ConflictingAccess], unit: int) -> int:
@@ -144,24 +180,32 @@ def _pitch_of(accesses: Sequence[ConflictingAccess], unit: int) -> int:
 def _remedies(accesses: Sequence[ConflictingAccess], row_bytes: int, unit: int) -> tuple[Remedy, ...]:
     """Return the best padding and the best swizzle that are better than the layout as it is."""
     now = sum(x.wavefronts()[0] for x in accesses)
-    candidates: list[list[Remedy]] = [[], []]
+    found = []
+    for candidates in (_paddings(row_bytes, unit), _swizzles(row_bytes, unit)):
+        changed = [(text, tuple(x.changed(change) for x in accesses)) for text, change in candidates]
+        remedies = [Remedy(text, sum(x.wavefronts()[0] for x in new), new) for text, new in changed]
+        found += [x for x in [min(remedies, key=lambda x: x.wavefronts, default=None)] if x and x.wavefronts < now]
+    return tuple(found)
+
+
+def _paddings(row_bytes: int, unit: int) -> Iterator[tuple[str, _Change]]:
     for padding in range(unit, _MOST_PADDING + unit, unit):
 
         def padded(address: NDArray[np.int64], more: int = padding) -> NDArray[np.int64]:
             return address + address // row_bytes * more
 
-        total = sum(x.wavefronts(padded)[0] for x in accesses)
-        candidates[0].append(Remedy(f"rows of {row_bytes + padding} instead of {row_bytes} bytes", total))
+        yield f"rows of {row_bytes + padding} instead of {row_bytes} bytes", padded
+
+
+def _swizzles(row_bytes: int, unit: int) -> Iterator[tuple[str, _Change]]:
     units = row_bytes // unit
-    if units & (units - 1) == 0:  # exclusive or stays within a row of a power of two
-        for divisor in (1, 2, 4, 8):
+    if units & (units - 1):  # exclusive or stays within a row of a power of two
+        return
+    for divisor in (1, 2, 4, 8):
 
-            def swizzled(address: NDArray[np.int64], by: int = divisor) -> NDArray[np.int64]:
-                row, byte = address // row_bytes, address % row_bytes
-                return row * row_bytes + (byte // unit ^ row // by % units) * unit + byte % unit
+        def swizzled(address: NDArray[np.int64], by: int = divisor) -> NDArray[np.int64]:
+            row, byte = address // row_bytes, address % row_bytes
+            return row * row_bytes + (byte // unit ^ row // by % units) * unit + byte % unit
 
-            total = sum(x.wavefronts(swizzled)[0] for x in accesses)
-            row = "r" if divisor == 1 else f"r / {divisor}"
-            candidates[1].append(Remedy(f"{unit} bytes at index i of row r at i ^ {row} % {units}", total))
-    best = [min(x, key=lambda remedy: remedy.wavefronts) for x in candidates if x]
-    return tuple(x for x in best if x.wavefronts < now)
+        row = "r" if divisor == 1 else f"r / {divisor}"
+        yield f"{unit} bytes at index i of row r at i ^ {row} % {units}", swizzled

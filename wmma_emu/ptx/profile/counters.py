@@ -2,13 +2,15 @@
 """The counters of a profile: what each counts, and the ratios that follow from them."""
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, fields
-from typing import Self
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, Self
+
+from wmma_emu.suggestions import did_you_mean
 
 SECTOR_BYTES = 32
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Counters:
     """The counters of an instruction, of a source line or of a kernel.
 
@@ -81,6 +83,18 @@ class Counters:
     operations: int = 0
     barriers: int = 0
 
+    def __repr__(self) -> str:
+        """Return the counters that are not 0."""
+        return (
+            f"{type(self).__name__}({', '.join(f'{name}={value}' for name, value in counts_of(self).items() if value)})"
+        )
+
+    if not TYPE_CHECKING:  # type checkers know the names
+
+        def __getattr__(self, name: str) -> Any:
+            near = "" if name.startswith("_") else did_you_mean(name, (*COUNTERS, *RATIOS))
+            raise AttributeError(f"{type(self).__name__} has no {name}{near}")
+
     def __add__(self, other: "Counters") -> "Counters":
         return Counters(*(getattr(self, x) + getattr(other, x) for x in COUNTERS))
 
@@ -127,7 +141,12 @@ class Counters:
 
     def to_dict(self) -> dict[str, int]:
         """Return the counters that are not 0."""
-        return {name: value for name, value in asdict(self).items() if value}
+        return {name: value for name, value in counts_of(self).items() if value}
+
+
+def counts_of(counters: Counters) -> dict[str, int]:
+    """Return all counters by name."""
+    return {name: getattr(counters, name) for name in COUNTERS}
 
 
 def _ratio(part: int, whole: int) -> float:

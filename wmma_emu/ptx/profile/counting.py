@@ -113,15 +113,15 @@ class Counting:
         found = self._total(rule, size, patterns, costs)
         self.add(index, **{f"{space}_requests": requests, f"{space}_bytes": lanes * size},
                  **dict(zip(names, found, strict=True)))  # fmt: skip
-        if rule in _EXPLAINED and found[1]:
+        if rule in _EXPLAINED and (found[1] or index not in self.conflicting):
             self._keep_worst(index, rule, size, requests, found[1], everything)
 
     def _keep_worst(
         self, index: int, rule: str, size: int, requests: int, conflicts: int,
         everything: Callable[[], tuple[Rows, Lanes]],
     ) -> None:  # fmt: skip
-        """Keep an access with many conflicts; no other is searched unless the mean is
-        above its conflicts.
+        """Keep the first access, or one with many conflicts; no other is searched unless the mean is above its
+        conflicts.
         """
         known = self.conflicting.get(index)
         if known is not None and known.conflicts * requests >= conflicts:

@@ -43,8 +43,10 @@ class KernelCoverage:
     --------
     >>> found = KernelCoverage({("k.cu", 3): 8, ("k.cu", 4): 0}, {("k.cu", 3, 20): BranchOutcomes(0, 64, 0)})
     >>> print(found)
-    file  lines  reached  branches  both ways  not reached
-    k.cu      2      50%         1          0  4
+    file  lines  reached  branches  both ways  in one warp  not reached
+    k.cu      2      50%         1          0            0  4
+    >>> found.percent
+    50.0
     >>> print(found.to_lcov(), end="")
     TN:
     SF:k.cu
@@ -91,6 +93,11 @@ class KernelCoverage:
         """The files of the kernels."""
         return tuple(sorted({file for file, _ in self.lines}))
 
+    @property
+    def percent(self) -> float:
+        """The share of all lines that launches reached, in percent; 100 without lines."""
+        return 100 * sum(map(bool, self.lines.values())) / len(self.lines) if self.lines else 100.0
+
     def missing(self, file: str) -> tuple[int, ...]:
         """Return the lines of a file that no launch reached."""
         return tuple(sorted(number for (name, number), count in self.lines.items() if name == file and not count))
@@ -101,17 +108,19 @@ class KernelCoverage:
         return lines, branches
 
     def __str__(self) -> str:
-        rows = [("file", "lines", "reached", "branches", "both ways", "not reached")]
+        rows = [("file", "lines", "reached", "branches", "both ways", "in one warp", "not reached")]
         for file in self.files:
             lines, branches = self._of_file(file)
             missing = ", ".join(
                 str(x[0]) if len(x) == 1 else f"{x[0]}-{x[-1]}" for x in runs_of(self.missing(file))
             )  # fmt: skip
             both = sum(bool(x.taken and x.not_taken) for x in branches.values())
+            divided = sum(bool(x.divided) for x in branches.values())
             share = sum(map(bool, lines.values())) / len(lines)
             name = printable(short_path(file))
-            rows.append((name, str(len(lines)), f"{share:.0%}", str(len(branches)), str(both), missing))
-        return "\n".join(in_columns(rows, right=range(1, 5)))
+            counts = str(len(branches)), str(both), str(divided)
+            rows.append((name, str(len(lines)), f"{share:.0%}", *counts, missing))
+        return "\n".join(in_columns(rows, right=range(1, 6)))
 
     def to_lcov(self, paths: Mapping[str, str] | None = None) -> str:
         """Return the coverage in the format of lcov, which genhtml and code hosts read.
@@ -157,9 +166,10 @@ class KernelCoverage:
                 more = f' branch="true" condition-coverage="{share}% ({covered}/{2 * len(here)})"'
             written.append(f'<line number="{number}" hits="{count}"{more}/>')
         rate = _share(sum(map(bool, lines.values())), len(lines))
+        of_branches = _share(sum(bool(x.taken) + bool(x.not_taken) for x in branches.values()), 2 * len(branches))
         return (
             f'<class name={quoteattr(short_path(file))} filename={quoteattr(path)} line-rate="{rate}" '
-            f'branch-rate="0" complexity="0"><methods/><lines>{"".join(written)}</lines></class>'
+            f'branch-rate="{of_branches}" complexity="0"><methods/><lines>{"".join(written)}</lines></class>'
         )
 
     def to_dict(self) -> dict[str, Any]:

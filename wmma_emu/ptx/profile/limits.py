@@ -13,6 +13,20 @@ from wmma_emu.suggestions import did_you_mean
 _LIMIT = re.compile(r"\s*(\w+)\s*(<=|>=)\s*(\d+(?:\.\d+)?)\s*")
 _SHOWN = 3
 
+_CONFLICTS = ("bank_conflicts", "conflicts_per_request", "shared_wavefronts", "wavefronts_per_request")
+
+_FIXES = {
+    ("global_sectors", "sectors_per_request", "sector_use", "traffic"):
+        "lanes that access adjacent addresses share sectors: 32 words of 4 bytes are 4 sectors",
+    ("divergent_branches", "divergent_executions", "active_lanes"):
+        "a branch divides a warp unless its condition is the same for all 32 threads",
+    ("local_requests", "local_sectors", "local_bytes"):
+        "local memory has arrays with indices that are not constants, and spilled registers",
+    ("atomics", "atomic_collisions"):
+        "add within a warp, or in shared memory, before an atomic operation on one address",
+}  # fmt: skip
+"""Advice, by the names of counters."""
+
 
 class Limit(NamedTuple):
     """A limit on a counter or a ratio: at most, or at least, a number.
@@ -39,11 +53,13 @@ class Limit(NamedTuple):
         """
         found = _LIMIT.fullmatch(text) if isinstance(text, str) else None
         if found is None:
-            raise OptionError(f"{shorten(text)} is not a limit; expected, for example, 'bank_conflicts <= 0'")
+            raise OptionError(
+                f"{shorten(text)} is not a limit; expected a counter, <= or >=, and a number: 'bank_conflicts <= 0'"
+            )
         name, sign, value = found.groups()
         if name not in (*COUNTERS, *RATIOS):
             names = [*COUNTERS, *RATIOS]
-            hint = did_you_mean(name, names, f"there are {', '.join(names)}")
+            hint = did_you_mean(name, names) or f"; there are {', '.join(names)}"
             raise OptionError(f"there is no counter {name}{hint}")
         return cls(name, sign == "<=", float(value))
 
@@ -55,13 +71,29 @@ class Limit(NamedTuple):
         value = getattr(counters, self.name)
         return bool(value <= self.value if self.is_upper else value >= self.value)
 
-    def text(self, where: str, counters: Counters, lines: Sequence[ProfiledLine] = ()) -> str:
-        """Describe counters that are beyond the limit, and the lines that contribute most."""
-        found = [f"{printable(where)}: {self.name} is {_number(getattr(counters, self.name))}; the limit is {self}"]
+    @property
+    def is_of_conflicts(self) -> bool:
+        """Whether bank conflicts contribute to the counter."""
+        return self.name in _CONFLICTS
+
+    @property
+    def fix(self) -> str:
+        """Advice that may bring a kernel within the limit, "" if there is none."""
+        return next((text for names, text in _FIXES.items() if self.name in names), "")
+
+    def broken_by(self, lines: Sequence[ProfiledLine]) -> list[ProfiledLine]:
+        """Return the lines that are beyond the limit, the worst first."""
         worst = sorted(lines, key=lambda x: getattr(x, self.name), reverse=self.is_upper)
-        for line in [x for x in worst if x.executions and not self.holds(x)][:_SHOWN]:
-            found.append(f"  {printable(line.where)}: {_number(getattr(line, self.name))}  {printable(line.text)}")
-        return "\n".join(found)
+        return [x for x in worst if x.executions and not self.holds(x)]
+
+    def text(self, where: str, counters: Counters, lines: Sequence[ProfiledLine] = (), fix: str = "") -> str:
+        """Describe counters that are beyond the limit, the lines that contribute most, and a fix."""
+        found = [f"{printable(where)}: {self.name} is {_number(getattr(counters, self.name))}; the limit is {self}"]
+        for line in self.broken_by(lines)[:_SHOWN]:
+            found.append(
+                f"  {printable(line.where)}: {_number(getattr(line, self.name))}  {printable(line.text)}".rstrip()
+            )
+        return "\n".join([*found, *([f"  {fix}"] if fix else [])])
 
 
 def _number(value: float) -> str:

@@ -4,22 +4,23 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from wmma_emu.errors import printable
 from wmma_emu.ptx.profile.conflicts import ConflictingAccess
-from wmma_emu.ptx.profile.counters import COUNTERS, Counters
+from wmma_emu.ptx.profile.counters import COUNTERS, RATIOS, Counters, counts_of
 from wmma_emu.ptx.profile.instruction_costs import kind_of
 from wmma_emu.ptx.program.program import KernelProgram, PtxInstruction
 from wmma_emu.ptx.reports.frames import own_frames
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class ProfiledInstruction(Counters):
     """An instruction of the PTX with its counters.
 
     ``line`` is its line of the PTX, ``text`` the statement there; ``file`` and ``number`` are its own source line, ""
     and 0 if it is unknown. ``kind`` is its kind in the instruction mix, ``is_branch`` whether it is a branch with a
-    guard. ``conflicting`` is an access to shared memory with many bank conflicts, if it has any.
+    guard. ``conflicting`` is an access to shared memory, one with many bank conflicts if there are any.
     """
 
     line: int = 0
@@ -32,7 +33,7 @@ class ProfiledInstruction(Counters):
     conflicting: ConflictingAccess | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class ProfiledLine(Counters):
     """A line with the counters of its instructions.
 
@@ -41,6 +42,10 @@ class ProfiledLine(Counters):
 
     where: str = ""
     text: str = ""
+
+    def __repr__(self) -> str:
+        """Return the line, which pytest shows for a failed assertion."""
+        return f"<{printable(self.where)}: {printable(self.text)}>" if self.text else f"<{printable(self.where)}>"
 
 
 @dataclass(frozen=True)
@@ -66,6 +71,12 @@ class KernelProfile:
     block: tuple[int, int, int]
     shared_bytes: int
     instructions: tuple[ProfiledInstruction, ...] = field(repr=False)
+
+    if not TYPE_CHECKING:  # type checkers know the names
+
+        def __getattr__(self, name: str) -> Any:
+            hint = f"; .total.{name} is the counter of the kernel" if name in (*COUNTERS, *RATIOS) else ""
+            raise AttributeError(f"a KernelProfile has no {name}{hint}")
 
     @cached_property
     def total(self) -> Counters:
@@ -95,15 +106,10 @@ class KernelProfile:
         return self.kernel, self.arch, tuple((x.line, x.text, x.file, x.number) for x in self.instructions)
 
 
-def values_of(counters: Counters) -> dict[str, int]:
-    """Return all counters by name."""
-    return {name: getattr(counters, name) for name in COUNTERS}
-
-
 def added(one: ProfiledInstruction, other: ProfiledInstruction) -> ProfiledInstruction:
     """Add the counters of other executions of an instruction, and keep the worse of the two accesses."""
     worst = max((x for x in (one.conflicting, other.conflicting) if x), key=lambda x: x.conflicts, default=None)
-    changes: dict[str, Any] = {**values_of(one + other), "conflicting": worst}
+    changes: dict[str, Any] = {**counts_of(one + other), "conflicting": worst}
     return replace(one, **changes)
 
 
@@ -121,11 +127,20 @@ def profiled_instructions(
         source = next(iter(own_frames(instruction.source)), None)
         key = instruction.line, instruction.opcode
         one = ProfiledInstruction(
-            **values_of(counters), line=instruction.line, opcode=instruction.opcode,
+            **counts_of(counters), line=instruction.line, opcode=instruction.opcode,
             text=program.text(instruction.line), kind=kind_of(instruction),
             file="" if source is None else source.file, number=0 if source is None else source.line,
             is_branch=instruction.mnemonic == "bra" and instruction.guard is not None,
-            conflicting=conflicting.get(index),
+            conflicting=_in_its_array(conflicting.get(index), program),
         )  # fmt: skip
         found[key] = added(found[key], one) if key in found else one
     return tuple(found[key] for key in sorted(found, key=lambda key: key[0]))
+
+
+def _in_its_array(access: ConflictingAccess | None, program: KernelProgram) -> ConflictingAccess | None:
+    """Return an access with the start of the variable that it accesses first."""
+    if access is None:
+        return None
+    first = min(x for x in access.addresses if x >= 0)
+    starts = (x.offset for x in program.symbols if x.space == "shared" and x.offset <= first)
+    return access._replace(start=max(starts, default=0))

@@ -2,29 +2,33 @@
 """The profile of launches: counters by kernel, by source line and by line of the PTX."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from wmma_emu.errors import ArgumentValueError, ProfileLimitError, UnknownNameError, shorten
+from wmma_emu.errors import ArgumentError, ArgumentValueError, OptionError, ProfileLimitError, UnknownNameError, shorten
+from wmma_emu.formats.arrays import integer_of
 from wmma_emu.ptx.profile.comparison import ProfileChanges, changes_of
-from wmma_emu.ptx.profile.conflicts import ConflictExplanation, explain_conflicts
-from wmma_emu.ptx.profile.counters import Counters
+from wmma_emu.ptx.profile.conflicts import ConflictExplanation, counted, explain_conflicts
+from wmma_emu.ptx.profile.counters import COUNTERS, RATIOS, Counters, counts_of
 from wmma_emu.ptx.profile.limits import Limit
-from wmma_emu.ptx.profile.lines import KernelProfile, ProfiledInstruction, ProfiledLine, values_of
+from wmma_emu.ptx.profile.lines import KernelProfile, ProfiledInstruction, ProfiledLine
 from wmma_emu.ptx.profile.page import page_of, table_html
 from wmma_emu.ptx.profile.plain import csv_of, json_of, kernel_to_dict, parsed
 from wmma_emu.ptx.profile.snapshot import snapshot_of
-from wmma_emu.ptx.profile.text import summary_of, table_of
+from wmma_emu.ptx.profile.text import table_of, wrapped_summary_of
 from wmma_emu.ptx.reports.frames import short_path
 from wmma_emu.spellings import in_either_spelling
 from wmma_emu.suggestions import listed, nearest
 
 _LINE = re.compile(r"(?:(?P<file>.+):)?(?:line )?(?P<number>\d+)")
 _NEAR = 3
+_EXPLAINED = 8
+"""The most lines whose conflicts a page explains."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +61,14 @@ class Profile:
 
     kernels: tuple[KernelProfile, ...] = ()
     sources: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
+
+    if not TYPE_CHECKING:  # type checkers know the names
+
+        def __getattr__(self, name: str) -> Any:
+            hint = (
+                f"; profile.total.{name} and profile['gemm.cu:41'].{name} exist" if name in (*COUNTERS, *RATIOS) else ""
+            )
+            raise AttributeError(f"a Profile has no {name}{hint}")
 
     @property
     def total(self) -> Counters:
@@ -95,7 +107,7 @@ class Profile:
         file, number = key
         text = self.text_of(file, number) if file else parts[0].text
         where = f"{short_path(file)}:{number}" if file else f"line {number}"
-        return ProfiledLine(**values_of(Counters.total(parts)), where=where, text=text)
+        return ProfiledLine(**counts_of(Counters.total(parts)), where=where, text=text)
 
     def text_of(self, file: str, number: int) -> str:
         """Return a line of a source file, "" if it is not available."""
@@ -113,6 +125,8 @@ class Profile:
         for kernel in self.kernels:
             if kernel.kernel == key:
                 return kernel
+        if not self.kernels:
+            raise UnknownNameError("the profile is empty: no kernel was launched while it counted")
         found = _LINE.fullmatch(key) if isinstance(key, str) else None
         if found is None:
             names = [x.kernel for x in self.kernels]
@@ -145,6 +159,8 @@ class Profile:
 
     def __add__(self, other: "Profile") -> "Profile":
         """Add the counters of other launches; launches of the same kernel are added to each other."""
+        if not isinstance(other, Profile):
+            return NotImplemented
         found = {x.identity: x for x in self.kernels}
         for x in other.kernels:
             found[x.identity] = found[x.identity] + x if x.identity in found else x
@@ -154,7 +170,14 @@ class Profile:
         """Compare the kernels that both have with an earlier profile of the same launches.
 
         Lines are compared by their text, so that lines that only moved do not differ.
+
+        Raises
+        ------
+        ArgumentError
+            If ``before`` is not a profile.
         """
+        if not isinstance(before, Profile):
+            raise ArgumentError(f"before is {shorten(before)}; pass a Profile: Profile.read(file) reads one")
         common = {x.kernel for x in self.kernels} & {x.kernel for x in before.kernels}
         old, new = before._only(common), self._only(common)
         kernels = changes_of(old._totals(), new._totals())
@@ -198,19 +221,35 @@ class Profile:
             If there is no such line.
         """
         wanted = [Limit.of(x) for x in limits]
-        if line is not None:
-            found = self[line]
-            counters = found.total if isinstance(found, KernelProfile) else found
-            texts = [x.text(line, counters) for x in wanted if not x.holds(counters)]
-        else:
-            texts = [
-                limit.text(kernel.kernel, kernel.total, self._only({kernel.kernel}).lines)
-                for kernel in self.kernels
-                for limit in wanted
-                if not limit.holds(kernel.total)
-            ]
+        if not wanted:
+            raise OptionError("there is no limit to require; pass, for example, 'bank_conflicts <= 0'")
+        parts = self.kernels if line is None else (self[line],)
+        texts = [
+            limit.text(where, counters, lines, self._fix_for(limit, lines))
+            for where, counters, lines in map(self._counted, parts)
+            for limit in wanted
+            if not limit.holds(counters)
+        ]
         if texts:
             raise ProfileLimitError("\n".join(texts))
+
+    def _counted(self, part: "ProfiledLine | KernelProfile") -> tuple[str, Counters, Sequence[ProfiledLine]]:
+        """Return the name, the counters and the lines of a kernel, or of a line."""
+        if isinstance(part, KernelProfile):
+            return part.kernel, part.total, self._only({part.kernel}).lines
+        return part.where, part, (part,)
+
+    def _fix_for(self, limit: Limit, lines: Sequence[ProfiledLine]) -> str:
+        """Return what may bring the lines back within a limit: the remedy for the worst conflict, or a general hint."""
+        worst = limit.broken_by(lines)
+        if not limit.is_of_conflicts or not worst or not worst[0].bank_conflicts:
+            return limit.fix
+        with suppress(ArgumentValueError):  # atomic operations and copies are not explained
+            where = worst[0].where
+            found = self.conflicts_at(where)
+            remedy = f"{found.remedies[0].text}: {counted(found.remedies[0].wavefronts)}; " if found.remedies else ""
+            return f"{remedy}profile.conflicts_at({where!r}) shows the banks"
+        return limit.fix
 
     def conflicts_at(self, *lines: str, row_bytes: int | None = None) -> ConflictExplanation:
         """Explain the bank conflicts of lines, and search a padding or a swizzle that removes them.
@@ -220,7 +259,7 @@ class Profile:
         Parameters
         ----------
         *lines : str
-            Lines, as for ``profile[line]``, that access the same array.
+            Lines, as for ``profile[line]``, that access the same array, those without conflicts too.
         row_bytes : int, optional
             The bytes of a row of the array; by default the most frequent distance between neighbouring lanes.
 
@@ -237,8 +276,14 @@ class Profile:
             parts = [x for x in self._instructions() if self._is_at(x, line)]
             own = [x.conflicting for x in parts if x.conflicting is not None]
             found += [max(own, key=lambda x: x.conflicts)] if own else []
-        if not found:
-            raise ArgumentValueError(f"{listed(lines) or 'no line'} has no bank conflicts in loads and stores")
+        if not any(x.conflicts for x in found):
+            worst = sorted(self.lines, key=lambda x: -x.bank_conflicts)[:_NEAR]
+            have = listed(x.where for x in worst if x.bank_conflicts)
+            verb = "have" if len(lines) > 1 else "has"
+            subject = (
+                f"{listed(lines)} {verb} no bank conflicts" if lines else "no line was given to explain its conflicts"
+            )
+            raise ArgumentValueError(f"{subject}; {f'there are conflicts at {have}' if have else 'no line has any'}")
         return explain_conflicts(listed(lines), found, row_bytes)
 
     def _is_at(self, instruction: ProfiledInstruction, line: "ProfiledLine | KernelProfile") -> bool:
@@ -267,8 +312,15 @@ class Profile:
             Whether the table has lines of the source or of the PTX.
         color : bool
             Whether to add ANSI escape sequences: lines with many conflicts, or unused bytes, are coloured.
+
+        Raises
+        ------
+        ArgumentError, UnknownNameError
+            If ``width`` is not an integer, or ``by`` is neither.
         """
-        summaries = [line for kernel in self.kernels for line in summary_of(kernel)]
+        if integer_of(width) is None:
+            raise ArgumentError(f"width={shorten(width)} is not a number of columns, such as 100")
+        summaries = [line for kernel in self.kernels for line in wrapped_summary_of(kernel, width)]
         lines = self._lines_by(by)
         return "\n".join([*summaries, *(["", *table_of(lines, width, color=color)] if lines else [])])
 
@@ -307,11 +359,19 @@ class Profile:
         return csv_of(self._lines_by(by))
 
     def to_html(self) -> str:
-        """Return a page with the annotated sources, in one file."""
-        return page_of(self.kernels, self._lines, self.sources)
+        """Return a page with the annotated sources and pictures of bank conflicts, in one file."""
+        return page_of(self.kernels, self._lines, self.sources, self._explained())
 
     def _repr_html_(self) -> str:
-        return table_html(self.kernels, self.lines)
+        return table_html(self.kernels, self.lines, self._explained())
+
+    def _explained(self) -> list[tuple[str, str, str]]:
+        """Return the lines with most bank conflicts, their source, and explanations as HTML."""
+        explained = {
+            (x.file, x.number or x.line) for x in self._instructions() if x.conflicting and x.conflicting.conflicts
+        }
+        lines = sorted((self._lines[key] for key in explained), key=lambda x: (-x.bank_conflicts, x.where))
+        return [(x.where, x.text, self.conflicts_at(x.where)._repr_html_()) for x in lines[:_EXPLAINED]]
 
     def write(self, path: str | PathLike[str]) -> None:
         """Write the profile to a file: as HTML or CSV if its name ends so, else as JSON."""

@@ -2,10 +2,11 @@
 """Profiles as text: a summary of each kernel, and a table of its lines."""
 
 from collections.abc import Sequence
+from textwrap import wrap
 
 from wmma_emu.display import in_columns
 from wmma_emu.errors import printable
-from wmma_emu.ptx.profile.columns import Column, used_columns
+from wmma_emu.ptx.profile.columns import Column, shown_lines, used_columns
 from wmma_emu.ptx.profile.counters import Counters
 from wmma_emu.ptx.profile.lines import KernelProfile, ProfiledLine
 from wmma_emu.ptx.profile.occupancy import occupancy_of
@@ -14,7 +15,10 @@ _BAD = 0.25
 _STYLES = ("", "\x1b[33m", "\x1b[31m")
 _PLAIN = "\x1b[0m"
 _BOLD = "\x1b[1m"
-_LEAST_QUOTE = 12
+_LEAST_QUOTE, _GOOD_QUOTE = 12, 40
+"""The characters of source text that are worth a column, and that are worth heads in two lines."""
+
+_LEAST_WIDTH = 40
 
 
 def summary_of(kernel: KernelProfile) -> list[str]:
@@ -70,8 +74,17 @@ def _number(value: int) -> str:
     return f"{value:,}".replace(",", " ")
 
 
+def wrapped_summary_of(kernel: KernelProfile, width: int) -> list[str]:
+    """Return the lines of `summary_of`, broken to a width."""
+    return [
+        line for text in summary_of(kernel) for line in wrap(text, max(width, _LEAST_WIDTH), subsequent_indent="    ")
+    ]
+
+
 def table_of(lines: Sequence[ProfiledLine], width: int, *, color: bool = False) -> list[str]:
     r"""Return a table of lines, without those that were never executed; costly cells are coloured.
+
+    Heads take two lines where that makes room for the source.
 
     Examples
     --------
@@ -80,22 +93,38 @@ def table_of(lines: Sequence[ProfiledLine], width: int, *, color: bool = False) 
     line    executions  shared  conflicts/request  source
     k.cu:4          32      32               31.0  x = s[i];
     """
-    shown = [x for x in lines if x.executions]
+    shown = shown_lines(lines)
     columns = used_columns(shown)
     rows = [[x.where, *(column.text(x) for column in columns)] for x in shown]
-    heads = ["line", *(x.head for x in columns)]
-    plain = in_columns([heads, *rows], right=range(1, len(heads)))
-    before = max(map(len, plain), default=0)
+    heads = [["line", *(x.head for x in columns)]]
+    plain = in_columns([*heads, *rows], right=range(1, len(columns) + 1))
+    quoted = max((len(printable(x.text)) for x in shown), default=0)
+    if max(map(len, plain)) + 2 + min(quoted, _GOOD_QUOTE) > width:
+        heads = _in_two_lines(heads[0])
+        plain = in_columns([*heads, *rows], right=range(1, len(columns) + 1))
+    before = max(map(len, plain))
     room = width - before - 2
-    if room < _LEAST_QUOTE or not any(x.text for x in shown):
+    if room < _LEAST_QUOTE or not quoted:
         quotes = [""] * len(plain)
     else:
-        quotes = ["source", *(_cut(printable(x.text.expandtabs(4)), room) for x in shown)]
+        source = [""] * (len(heads) - 1) + ["source"]
+        quotes = [*source, *(_cut(printable(x.text.expandtabs(4)), room) for x in shown)]
     lines_of_text = [f"{x:{before}}  {y}".rstrip() for x, y in zip(plain, quotes, strict=True)]
-    if not color or not shown:
+    if not color:
         return lines_of_text
-    coloured = [_coloured(text, x, columns) for text, x in zip(lines_of_text[1:], shown, strict=True)]
-    return [f"{_BOLD}{lines_of_text[0]}{_PLAIN}", *coloured]
+    coloured = [_coloured(text, x, columns) for text, x in zip(lines_of_text[len(heads) :], shown, strict=True)]
+    return [*(f"{_BOLD}{x}{_PLAIN}" for x in lines_of_text[: len(heads)]), *coloured]
+
+
+def _in_two_lines(heads: Sequence[str]) -> list[list[str]]:
+    """Break heads such as "sectors/request" before the slash; other heads are in the second line."""
+    parts = [head.partition("/") for head in heads]
+    if not any(slash for _, slash, _ in parts):
+        return [[*heads]]
+    return [
+        [name if slash else "" for name, slash, _ in parts],
+        [f"/{x}" if slash else name for name, slash, x in parts],
+    ]
 
 
 def _cut(text: str, room: int) -> str:

@@ -65,6 +65,25 @@ def shared_wavefronts(addresses: Rows, size: int, active: Lanes, *, joins: bool 
     return Wavefronts(busiest.sum(axis=1), (busiest > 0).sum(axis=1))
 
 
+def lane_groups(addresses: NDArray[np.int64], size: int, active: NDArray[np.bool_], *, joins: bool) -> list[list[int]]:
+    """Return the lanes of each group that takes its wavefronts together, as `shared_wavefronts` counts them.
+
+    Examples
+    --------
+    >>> lane, everyone = np.arange(32), np.ones(32, bool)
+    >>> [[len(x) for x in lane_groups(lane // 2 * 8, 8, everyone, joins=joins)] for joins in (True, False)]
+    [[32], [16, 16]]
+    """
+    groups = max(size * LANES // _PASS_BYTES, 1)
+    lanes = np.arange(LANES)
+    if joins and groups > 1:
+        _, valid = _joined(addresses[None], groups, active[None])
+        members = np.repeat(lanes.reshape(groups // 2, -1), 2, axis=0)
+    else:
+        valid, members = active.reshape(1, groups, -1), lanes.reshape(groups, -1)
+    return [found for mine, of_group in zip(members, valid[0], strict=True) if (found := mine[of_group].tolist())]
+
+
 def atomic_wavefronts(addresses: Rows, size: int, active: Lanes) -> Wavefronts:
     """Count the wavefronts of atomic operations on shared memory: lanes at one word wait for each other too.
 

@@ -39,7 +39,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
     Mechanism("rounding of a step", "how, and to which format, a step rounds", ("rounding", "output")),
     Mechanism("instruction", "matrix instructions, or multiply-adds of the CUDA cores", ("instruction",)),
     Mechanism("order of k", "the order in which kernels add over k", (), (
-        "k_order", "like", "convolution_order", "attention_tile",
+        "k_order", "like", "like_chip", "convolution_order", "attention_tile",
     )),
     Mechanism("tf32 conversion", "how float32 operands become TF32", (), ("tf32_conversion",)),
 )  # fmt: skip
