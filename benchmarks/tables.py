@@ -196,7 +196,7 @@ def _first_launch(results: Results) -> Table:
     return Table("The first launch of a process, and the second", columns, rows)
 
 
-GPU = Path(__file__).parents[1] / "docs/evidence/h200-2026-11-21-cupy-engine.json"
+GPU = Path(__file__).parents[1] / "docs/evidence/h200-2026-11-28-cupy-engine.json"
 """The output of tools/check_cupy_engine.py, from a machine with a GPU."""
 
 

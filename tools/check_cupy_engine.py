@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wmma_emu.arithmetic import DotProduct, cupy_engine, dot_product_of, matmul, models_for
+from wmma_emu.gemm import KOrder, gemm
 from wmma_emu.generators import GENERATORS, draw, generators_of
 from wmma_emu.instructions import INSTRUCTIONS, lookup
 
@@ -34,8 +35,15 @@ SPEED = {
     "sm_80 f16 m16n8k16": ("m16n8k16.f32.f16.f16.f32", "sm_80"),
     "sm_70 f16 wmma m16n16k16": ("wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32", "sm_70"),
     "sm_90 f16 m16n8k16": ("m16n8k16.f32.f16.f16.f32", "sm_90"),
+    "sm_120 f16 m16n8k16": ("m16n8k16.f32.f16.f16.f32", "sm_120"),
     "sm_90 bf16 m16n8k16": ("m16n8k16.f32.bf16.bf16.f32", "sm_90"),
+    "sm_90 tf32 m16n8k8": ("m16n8k8.f32.tf32.tf32.f32", "sm_90"),
+    "sm_80 f16 sums m16n8k16": ("m16n8k16.f16.f16.f16.f16", "sm_80"),
+    "sm_90 f16 sums m16n8k16": ("m16n8k16.f16.f16.f16.f16", "sm_90"),
     "sm_89 e4m3 m16n8k32": ("m16n8k32.f32.e4m3.e4m3.f32", "sm_89"),
+    "sm_90 e4m3 m16n8k32": ("m16n8k32.f32.e4m3.e4m3.f32", "sm_90"),
+    "sm_90 e4m3 wgmma k32": ("wgmma.m64n8k32.f32.e4m3.e4m3", "sm_90"),
+    "sm_120 e4m3 m16n8k32": ("m16n8k32.f32.e4m3.e4m3.f32", "sm_120"),
     "sm_80 s8 m16n8k32": ("m16n8k32.s32.s8.s8.s32", "sm_80"),
     "sm_80 f64 m8n8k4": ("m8n8k4.f64.f64.f64.f64", "sm_80"),
 }
@@ -195,6 +203,8 @@ def speed(size: int, rest: int) -> dict[str, Any]:
         rows[name] = {"size": size, "seconds": seconds, "macs_per_second": size**3 / median(seconds)}
         print(f"{name:28}{size:7}^3{median(seconds):12.4f} s{size**3 / median(seconds):12.3e} MAC/s", flush=True)
 
+    for name, seconds in options(rest):
+        note(name, rest, seconds)
     for index, (name, (mnemonic, arch)) in enumerate(SPEED.items()):
         product = dot_product_of(lookup(mnemonic, arch), arch)
         here = size if index < 2 else rest
@@ -208,6 +218,25 @@ def speed(size: int, rest: int) -> dict[str, Any]:
         rows[name]["cublas_is_faster_by"] = fastest / rows[name]["macs_per_second"]
         print(f"{name}: cuBLAS multiplies {rows[name]['cublas_is_faster_by']:.0f} times as fast")
     return rows
+
+
+OPTIONS: dict[str, dict[str, Any]] = {
+    "gemm, no option": {},
+    "gemm, alpha, beta, bias": {"alpha": 0.5, "beta": 2},
+    "gemm, splits=4": {"k_order": KOrder(tile=64, splits=4)},
+    "gemm, promote_every=4": {"k_order": KOrder(tile=64, promote_every=4)},
+}
+"""Options of `wmma_emu.gemm` with f16 matrices on sm_90, by the name of their line."""
+
+
+def options(size: int) -> Iterator[tuple[str, list[float]]]:
+    """Time `wmma_emu.gemm` of CuPy arrays with each of `OPTIONS`, an addend and a bias where there is a beta."""
+    import cupy
+
+    a, b, c = (cupy.random.standard_normal((size, size), dtype=np.float32).astype(np.float16) for _ in range(3))
+    for name, given in OPTIONS.items():
+        addends = {"C": c, "bias": c[0]} if "beta" in given else {}
+        yield name, timed(lambda given={**given, **addends}: gemm(a, b, engine="cupy", out_dtype="f16", **given))
 
 
 def machine() -> dict[str, str]:

@@ -22,6 +22,7 @@ _SHIM = """
 #define __global__
 #define __shared__
 #define __forceinline__ inline
+#define __noinline__
 #define __launch_bounds__(...)
 #define __syncthreads()
 struct int4 { int x, y, z, w; };
@@ -52,10 +53,38 @@ static inline double rounded(double a, double b, double c, int mode) {
     std::fesetround(FE_TONEAREST);
     return d;
 }
+static inline unsigned __viaddmax_s16x2(unsigned x, unsigned y, unsigned z) {
+    short low = (short)(x + y), high = (short)((x >> 16) + (y >> 16));
+    low = low > (short)z ? low : (short)z, high = high > (short)(z >> 16) ? high : (short)(z >> 16);
+    return (unsigned)(unsigned short)low | (unsigned)(unsigned short)high << 16;
+}
+static inline int __float2int_rz(float x) {
+    return x != x ? 0 : x >= 2147483648.0f ? 2147483647 : x < -2147483648.0f ? -2147483647 - 1 : (int)x;
+}
+static inline float converted(long long x, int mode) {
+    volatile long long given = x;
+    std::fesetround(mode);
+    volatile float result = (float)given;
+    std::fesetround(FE_TONEAREST);
+    return result;
+}
+static inline float __ll2float_rz(long long x) { return converted(x, FE_TOWARDZERO); }
+static inline float __ll2float_rd(long long x) { return converted(x, FE_DOWNWARD); }
+static inline float __ll2float_ru(long long x) { return converted(x, FE_UPWARD); }
+static inline float __int2float_rz(int x) { return converted(x, FE_TOWARDZERO); }
 static inline double __fma_rn(double a, double b, double c) { return std::fma(a, b, c); }
 static inline double __fma_rz(double a, double b, double c) { return rounded(a, b, c, FE_TOWARDZERO); }
 static inline double __fma_rd(double a, double b, double c) { return rounded(a, b, c, FE_DOWNWARD); }
 static inline double __fma_ru(double a, double b, double c) { return rounded(a, b, c, FE_UPWARD); }
+static inline float rounded(float a, float b, float c, int mode) {
+    volatile float x = a, y = b, z = c;
+    std::fesetround(mode);
+    volatile float d = std::fmaf(x, y, z);
+    std::fesetround(FE_TONEAREST);
+    return d;
+}
+static inline float __fmaf_ieee_rd(float a, float b, float c) { return rounded(a, b, c, FE_DOWNWARD); }
+static inline float __fmaf_ieee_ru(float a, float b, float c) { return rounded(a, b, c, FE_UPWARD); }
 static inline float __fmaf_ieee_rn(float a, float b, float c) { return std::fmaf(a, b, c); }
 """
 

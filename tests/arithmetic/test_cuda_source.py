@@ -102,7 +102,8 @@ def test_subnormal_numbers_are_kept_even_with_the_compiler_option_to_flush_them(
     )
     text = made.read_text()
     assert "fma.rn.f" in text or "FP8" in which
-    assert ".ftz" not in text
+    # A number that is truncated to an integer is zero with or without the option.
+    assert ".ftz" not in text.replace("cvt.rzi.ftz.s32.f32", "")
 
 
 def test_a_product_with_block_scales_has_no_program():

@@ -19,6 +19,9 @@ class ndarray(np.ndarray):
     def __array__(self, *arguments, **options):
         raise TypeError("Implicit conversion to a NumPy array is not allowed.")
 
+    def __dlpack__(self, *, stream=None):
+        return np.ndarray.__dlpack__(self.view(np.ndarray))
+
     def __array_ufunc__(self, ufunc, method, *inputs, **options):
         if any(type(x) is np.ndarray for x in inputs):
             raise TypeError("Unsupported type <class 'numpy.ndarray'>")
@@ -66,6 +69,7 @@ class _OutOfMemoryError(Exception):
 
 array, empty, zeros, pad = _wrapped(np.array), _wrapped(np.empty), _wrapped(np.zeros), _wrapped(np.pad)
 ascontiguousarray, broadcast_to = _wrapped(np.ascontiguousarray), _wrapped(np.broadcast_to)
+from_dlpack = _wrapped(np.from_dlpack)
 sort, argsort, where = _wrapped(np.sort), _wrapped(np.argsort), _wrapped(np.where)
 moveaxis, arange, take_along_axis = _wrapped(np.moveaxis), _wrapped(np.arange), _wrapped(np.take_along_axis)
 cuda = SimpleNamespace(

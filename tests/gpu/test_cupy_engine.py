@@ -16,7 +16,7 @@ from wmma_emu.arithmetic import FMA_F32, DotProduct, cupy_engine, dot_product_of
 from wmma_emu.arithmetic.cuda_source import shape_of
 from wmma_emu.errors import BackendUnavailableError, FragmentMismatchError, UnsupportedInstructionError
 from wmma_emu.gemm import Factors, ProductOptions, cupy_arrays
-from wmma_emu.gemm.operands import is_cupy
+from wmma_emu.gemm.device_arrays import is_cupy
 from wmma_emu.generators import draw, generators_of
 from wmma_emu.instructions import INSTRUCTIONS, lookup
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 """The CUDA program of a `DotProduct`: the constants of its model, followed by functions that all models share.
 
-The functions are in the folder ``cuda``, with the names of `wmma_emu.arithmetic.reference`. They use only integers,
-except that chains of fused multiply-adds use the GPU's instructions, which are exact by IEEE 754. So the results do not
-depend on the GPU. A block computes a tile of D, and each of its threads a few rows and columns of the tile. The kernel
-consists of phases, each a function of the thread's number, which a test runs without a GPU.
+The functions are in the folder ``cuda``, with the names of `wmma_emu.arithmetic.reference`. They use integers, and
+operations on floats that are exact or defined by IEEE 754, so that the results do not depend on the GPU. A block
+computes a tile of D, and each of its threads a few rows and columns of the tile. The kernel consists of phases, each a
+function of the thread's number, which a test runs without a GPU.
 """
 
 from functools import cache
@@ -13,11 +13,12 @@ from typing import NamedTuple
 
 from wmma_emu.arithmetic.model import DotProduct
 from wmma_emu.errors import UnsupportedInstructionError
-from wmma_emu.formats import Format
+from wmma_emu.formats import Format, format_of
 
 _ROWS, _COLUMNS = 4, 4
 """The rows and columns of one thread, multiples of four."""
 
+_FLOAT = format_of("f32")
 _STORED = {1: "unsigned char", 2: "unsigned short", 4: "unsigned int", 8: "unsigned long long"}
 _THREADS_A_SIDE = 16
 _DEPTH = 16
@@ -39,6 +40,7 @@ class KernelShape(NamedTuple):
     shared_bytes: int
 
 
+@cache
 def shape_of(product: DotProduct) -> KernelShape:
     """Choose tile and depth for a product."""
     terms = _terms(product)
@@ -70,7 +72,14 @@ def kernel_source(product: DotProduct) -> str:
         "integer": _integer,
         "popcount": _popcount,
     }[arithmetic](product)
-    parts = [_text("numbers"), _common(product), constants, _text("tiles"), _text(arithmetic), _text("kernel")]
+    parts = [
+        _text("numbers"),
+        _common(product),
+        constants,
+        _text("tiles"),
+        _text(arithmetic),
+        _text("kernel"),
+    ]
     return "\n".join(parts)
 
 
@@ -81,6 +90,41 @@ def conversion_source(source: Format, target: Format) -> str:
         f"typedef {_STORED[source.storage.itemsize]} Given;",
         f"typedef {_STORED[target.storage.itemsize]} Result;",
         _text("conversion"),
+    ])  # fmt: skip
+
+
+class EpilogueForm(NamedTuple):
+    """The epilogue of a product in float32, from the format of its sums to that of D, as in `wmma_emu.gemm`.
+
+    ``c`` and ``bias`` are the formats of the addends, if any; ``form`` is a `wmma_emu.gemm.options.Form`.
+    """
+
+    source: Format
+    result: Format
+    c: Format | None = None
+    bias: Format | None = None
+    has_alpha: bool = False
+    has_beta: bool = False
+    form: str = "fma_accumulator"
+
+
+def epilogue_source(epilogue: EpilogueForm) -> str:
+    """Write a kernel, ``finish_all``, that applies an epilogue to every sum of a product."""
+    formats = {
+        "Single": _FLOAT, "Source": epilogue.source, "Result": epilogue.result, "Addend": epilogue.c or _FLOAT,
+        "Bias": epilogue.bias or _FLOAT,
+    }  # fmt: skip
+    distinct = list(dict.fromkeys(formats.values()))
+    return "\n".join([
+        _text("numbers"),
+        *(_format(name, fmt, distinct.index(fmt)) for name, fmt in formats.items()),
+        *(f"typedef {_STORED[fmt.storage.itemsize]} StoredOf{name};" for name, fmt in formats.items()),
+        _constants(
+            HAS_C=epilogue.c is not None, HAS_BIAS=epilogue.bias is not None, HAS_ALPHA=epilogue.has_alpha,
+            HAS_BETA=epilogue.has_beta, IS_FMA_OF_ACCUMULATOR=epilogue.form == "fma_accumulator",
+            IS_FMA_OF_SOURCE=epilogue.form == "fma_source", IS_AFTER_ROUNDING=epilogue.form == "after_rounding",
+        ),
+        _text("epilogue"),
     ])  # fmt: skip
 
 
@@ -109,7 +153,7 @@ def _words(product: DotProduct) -> int:
     """Return the words of shared memory for one decoded operand."""
     match product.model.arithmetic:
         case "aligned_sum":
-            return 3
+            return 2
         case "fma_chain":
             return product.model.chain_format.bits // 32
     return 1
@@ -147,6 +191,9 @@ def _aligned_sum(product: DotProduct) -> str:
     products = _terms(product) * term
     deepest_shift = output.emin - output.fraction_bits - model.min_exponent + kept
     narrow = products + addend < 1 << 32 and deepest_shift < 32
+    # In this range of alignment exponents, a unit and the whole sum are normal numbers of float32.
+    lowest = max(model.min_exponent, kept + _FLOAT.emin + 1)
+    highest = _FLOAT.emax - (products + addend).bit_length() + kept
     return "\n".join([
         _formats(product, Left=left, Right=right, Accumulator=accumulator, Output=output),
         "typedef word Bits;",
@@ -154,12 +201,20 @@ def _aligned_sum(product: DotProduct) -> str:
         f"typedef {_signed_type(products + addend)} Total;  // and of c",
         f"typedef {'word' if narrow else 'long_word'} Magnitude;",
         _constants(
+            BLOCKS=4 if products < 1 << 31 else 2,  # sums of 64 bits need more registers
             FRACTION_BITS=kept, MIN_EXPONENT=model.min_exponent, NEAREST=model.rounding == "RNE",
             PRODUCT_LEFT=max(shift, 0), PRODUCT_RIGHT=max(-shift, 0), ADDEND_LEFT=max(addend_shift, 0),
             ADDEND_RIGHT=max(-addend_shift, 0), C_IN_FIRST_STEP=model.c_joins == "first_step",
             PARTIAL_SUMS_ADDED=model.partial_sums == "added",
+            LOWEST_ALIGNED=lowest + _FLOAT.bias, HIGHEST_ALIGNED=highest + _FLOAT.bias,
+            HAS_TINY_PRODUCTS=left.emin + right.emin < lowest, TERMS_OF_WORD=_terms_of_word(_terms(product), term),
         ),
     ])  # fmt: skip
+
+
+def _terms_of_word(terms: int, largest: int) -> int:
+    """Return how many products of a step, a divisor of ``terms``, have a sum that fits a word."""
+    return next(n for n in range(terms, 0, -1) if terms % n == 0 and n * largest < 1 << 31)
 
 
 def _largest(fmt: Format) -> int:
@@ -190,6 +245,7 @@ def _fma_chain(product: DotProduct) -> str:
         f"constexpr Bits CANONICAL_NAN = {fmt.canonical_nan:#x}, QUIET_BIT = {1 << fmt.fraction_bits - 1:#x};",
         f"constexpr Bits SIGN_MASK = {fmt.sign_mask:#x}, INFINITY_BITS = {fmt.infinity:#x};",
         _constants(
+            BLOCKS=2,
             C_IN_FIRST_STEP=model.c_joins == "first_step", C_AFTER_EACH_STEP=model.c_joins == "each_add",
             NAN_PROPAGATES=model.nan == "propagate",
         ),
@@ -200,6 +256,7 @@ def _integer(product: DotProduct) -> str:
     return "\n".join([
         "typedef word Bits;",
         _constants(
+            BLOCKS=2,
             A_BITS=product.a.bits, A_IS_SIGNED=product.a.signed, B_BITS=product.b.bits, B_IS_SIGNED=product.b.signed,
             CLAMPED=product.satfinite,
         ),
@@ -208,7 +265,7 @@ def _integer(product: DotProduct) -> str:
 
 
 def _popcount(product: DotProduct) -> str:
-    return "\n".join(["typedef word Bits;", _constants(EXCLUSIVE=product.bit_operation == "xor")])
+    return "\n".join(["typedef word Bits;", _constants(BLOCKS=2, EXCLUSIVE=product.bit_operation == "xor")])
 
 
 def _constants(**values: int | bool) -> str:

@@ -5,7 +5,7 @@ One kernel is generated from the model (`wmma_emu.arithmetic.cuda_source`) and c
 """
 
 import importlib
-from functools import cache
+from functools import cache, lru_cache
 from math import prod
 from types import ModuleType
 from typing import Any
@@ -14,12 +14,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.arithmetic.blocks import Progress
-from wmma_emu.arithmetic.cuda_source import conversion_source, kernel_source, shape_of
+from wmma_emu.arithmetic.cuda_source import (
+    EpilogueForm,
+    conversion_source,
+    epilogue_source,
+    kernel_source,
+    shape_of,
+)
 from wmma_emu.arithmetic.model import DotProduct
-from wmma_emu.arithmetic.table import MODELS
+from wmma_emu.arithmetic.table import FMA_F32, MODELS
 from wmma_emu.documentation import how_to_install
 from wmma_emu.errors import BackendUnavailableError, shorten
-from wmma_emu.formats import Format
+from wmma_emu.formats import Format, format_of
 from wmma_emu.scalar import convert as scalar_convert
 
 _INSTALL = f"install the extra `gpu` ({how_to_install('gpu')}), or `gpu12` for a driver of CUDA 12"
@@ -27,7 +33,7 @@ _INSTALL = f"install the extra `gpu` ({how_to_install('gpu')}), or `gpu12` for a
 _PRODUCTS_OF_A_LAUNCH = 10**11
 """The multiply-adds between two reports of progress: a few tenths of a second."""
 
-_KNOWN = frozenset(entry.parameters for entry in MODELS)
+_KNOWN = frozenset({FMA_F32.model.parameters, *(entry.parameters for entry in MODELS)})
 
 _MOST_BLOCKS = 2**31 - 1
 _THREADS = 256
@@ -42,6 +48,13 @@ def require_cupy() -> ModuleType:
         missing = isinstance(error, ModuleNotFoundError) and (error.name or "").split(".")[0] == "cupy"
         problem = "is not installed" if missing else f"cannot be imported ({shorten(error, str)})"
         raise BackendUnavailableError(f"engine='cupy' needs CuPy, which {problem}; {_INSTALL}") from error
+    _require_device(cupy)
+    return cupy
+
+
+@cache
+def _require_device(cupy: Any) -> None:
+    """Check once that CuPy has a GPU."""
     try:
         count = cupy.cuda.runtime.getDeviceCount()
     except cupy.cuda.runtime.CUDARuntimeError as error:
@@ -50,11 +63,10 @@ def require_cupy() -> ModuleType:
         ) from error
     if not count:
         raise BackendUnavailableError("a driver is installed, but no GPU is visible; CUDA_VISIBLE_DEVICES may hide it")
-    return cupy
 
 
 def has(product: DotProduct) -> bool:
-    """Return whether the engine supports a product: models of the table, without block scales."""
+    """Return whether the engine supports a product: of multiply-adds or a model of the table, without block scales."""
     return product.scale is None and product.model.parameters in _KNOWN
 
 
@@ -84,11 +96,12 @@ def _on_gpu(cupy: Any, product: DotProduct, a: Any, b: Any, c: Any, progress: Pr
         return d
     shape = shape_of(product)
     blocks = prod(batch) * -(-m // shape.tile_rows) * -(-n // shape.tile_columns)
-    offsets = cupy.asarray(np.stack([_offsets(x, batch) for x in (a, b, c)]))
+    device = cupy.cuda.runtime.getDevice()
+    offsets = _offsets(tuple((x.shape[:-2], x.strides[:-2], x.itemsize) for x in (a, b, c)), batch, device)
     positions = k // product.k * shape.positions
     steps = [step // x.itemsize for x in (a, b, c) for step in x.strides[-2:]]
     numbers = [np.int64(x) for x in (prod(batch), m, n, positions, *steps)]
-    kernel = _kernel(product, cupy.cuda.runtime.getDevice())
+    kernel = _kernel(product, device)
     at_once = _MOST_BLOCKS
     if progress is not None:
         at_once = max(_PRODUCTS_OF_A_LAUNCH // (shape.tile_rows * shape.tile_columns * k), 1)
@@ -114,15 +127,19 @@ def _moved(cupy: Any, bits: Any, fmt: Format) -> Any:
     return cupy.broadcast_to(cupy.asarray(np.array(once, order="C")), given.shape)
 
 
-def _offsets(array: Any, batch: tuple[int, ...]) -> NDArray[np.int64]:
-    """Return the offset of each matrix of the batch, in elements."""
-    offsets = np.zeros(batch, np.int64)
-    missing = len(batch) - (array.ndim - 2)
-    for axis, (size, step) in enumerate(zip(array.shape[:-2], array.strides[:-2], strict=True)):
-        if size > 1:
-            places = np.arange(size, dtype=np.int64) * (step // array.itemsize)
-            offsets += places.reshape(-1, *[1] * (len(batch) - missing - axis - 1))
-    return offsets.ravel()
+@lru_cache(maxsize=256)
+def _offsets(arrays: tuple[tuple[Any, Any, int], ...], batch: tuple[int, ...], device: int) -> Any:
+    """Return the offset of each matrix of the batch, in elements, on a device.
+
+    Arrays are given as their leading axes, the strides of these axes, and the size of an element.
+    """
+    offsets = np.zeros((len(arrays), *batch), np.int64)
+    for of_array, (shape, strides, size) in zip(offsets, arrays, strict=True):
+        for axis, (length, step) in enumerate(zip(reversed(shape), reversed(strides), strict=True)):
+            if length > 1:
+                of_array += (np.arange(length, dtype=np.int64) * (step // size)).reshape(-1, *[1] * axis)
+    cupy: Any = importlib.import_module("cupy")
+    return cupy.asarray(offsets)
 
 
 def convert(bits: Any, source: Format, target: Format) -> Any:
@@ -141,6 +158,41 @@ def convert(bits: Any, source: Format, target: Format) -> Any:
     kernel = _conversion(source, target, cupy.cuda.runtime.getDevice())
     kernel((blocks,), (_THREADS,), (given, result, np.int64(bits.size)))
     return result
+
+
+def finish(epilogue: EpilogueForm, sums: Any, c: Any = None, bias: Any = None, alpha: int = 0, beta: int = 0) -> Any:
+    """Apply an epilogue to CuPy patterns; C broadcasts to their shape, alpha and beta are patterns of float32."""
+    cupy = require_cupy()
+    d = cupy.empty(sums.shape, epilogue.result.storage)
+    if not d.size:
+        return d
+    given = cupy.ascontiguousarray(sums)
+    addend = given if c is None else cupy.ascontiguousarray(cupy.broadcast_to(c, sums.shape))
+    row = given if bias is None else cupy.ascontiguousarray(bias)
+    numbers = [np.int64(x) for x in (d.size, sums.shape[-1], alpha, beta)]
+    kernel = _epilogue(epilogue, cupy.cuda.runtime.getDevice())
+    kernel((min(-(-d.size // _THREADS), 1 << 16),), (_THREADS,), (given, addend, row, d, *numbers))
+    return d
+
+
+_ADDITION = EpilogueForm(format_of("f32"), format_of("f32"), format_of("f32"))
+
+
+def add(x: Any, y: Any) -> Any:
+    """Add CuPy patterns of float32, rounded to nearest even, like `wmma_emu.scalar.add`."""
+    return finish(_ADDITION, x, y)
+
+
+def fma(x: Any, factor: int, y: Any) -> Any:
+    """Compute ``factor * x + y`` on CuPy patterns of float32, rounded once, like `wmma_emu.scalar.fma`."""
+    return finish(_ADDITION._replace(has_alpha=True), x, y, alpha=factor)
+
+
+@cache
+def _epilogue(epilogue: EpilogueForm, device: int) -> Any:
+    """Compile an epilogue for a device."""
+    cupy: Any = importlib.import_module("cupy")
+    return cupy.RawModule(code=epilogue_source(epilogue), options=_OPTIONS).get_function("finish_all")
 
 
 @cache

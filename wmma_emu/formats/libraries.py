@@ -74,7 +74,7 @@ def library_of(array: object) -> Library | None:
     """
     if isinstance(array, Carrier):
         return array.library
-    if isinstance(array, np.ndarray | np.generic):
+    if array is None or isinstance(array, np.ndarray | np.generic | str | float):
         return None
     return next((x for x in LIBRARIES if x.has_made(array)), None)
 

@@ -2,6 +2,7 @@
 """The definition of a number format: the fields of its bit pattern, as one frozen entry."""
 
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Literal
 
 from wmma_emu.drawn_types import drawn_by
@@ -32,6 +33,14 @@ def check_modes(rounding: str, overflow: str) -> None:
 
 NaNRule = Literal["ieee", "all_ones", "none"]
 """The patterns that are NaN: non-zero fractions with an all-ones exponent; the all-ones pattern; none."""
+
+
+@cache
+def _storage_of(bits: int) -> "np.dtype[np.unsignedinteger]":
+    import numpy as np  # imported late, so that the tables do not need NumPy
+
+    width = next(w for w in (8, 16, 32, 64) if w >= bits)
+    return np.dtype(f"u{width // 8}")
 
 
 @drawn_by("formats")
@@ -156,7 +165,4 @@ class Format:
     @property
     def storage(self) -> "np.dtype[np.unsignedinteger]":
         """The unsigned NumPy dtype that holds one unpacked pattern."""
-        import numpy as np  # imported late, so that the tables do not need NumPy
-
-        width = next(w for w in (8, 16, 32, 64) if w >= self.bits)
-        return np.dtype(f"u{width // 8}")
+        return _storage_of(self.bits)

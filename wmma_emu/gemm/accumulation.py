@@ -15,12 +15,12 @@ from wmma_emu.arithmetic import DotProduct, matmul
 from wmma_emu.arithmetic.blocks import Progress
 from wmma_emu.errors import OptionError
 from wmma_emu.formats.codec import Bits
+from wmma_emu.gemm.elementwise import add, converted
 from wmma_emu.gemm.k_order import KOrder, Run, sum_format
-from wmma_emu.gemm.panels import Parts, converted
+from wmma_emu.gemm.panels import Parts
 from wmma_emu.gemm.sparse import matmul_over_k
 from wmma_emu.instructions import Instruction
 from wmma_emu.layouts import granularity_of
-from wmma_emu.scalar import add
 
 Operands = Callable[[Run], Parts]
 

@@ -14,9 +14,9 @@ from wmma_emu.formats.distance import ulp_distance
 from wmma_emu.formats.libraries import takes_tensors
 from wmma_emu.gemm.choice import Requirements, chosen_instruction, requirements_of
 from wmma_emu.gemm.comparison import Comparison
+from wmma_emu.gemm.device_arrays import is_cupy
 from wmma_emu.gemm.gemm import gemm
 from wmma_emu.gemm.k_order import KOrder
-from wmma_emu.gemm.operands import is_cupy
 from wmma_emu.gemm.options import Factors
 from wmma_emu.gemm.quantised import Matrix, unpack_quantised
 from wmma_emu.instructions import ARCHS, DEFAULT_ARCH, Arch, arch_of, lookup

@@ -13,10 +13,12 @@ from wmma_emu.formats import Format, encode, format_of
 from wmma_emu.formats.arrays import as_numpy, integer_of
 from wmma_emu.formats.codec import Bits
 from wmma_emu.formats.dtypes import dtype_of, format_of_dtype, to_bits, widens
+from wmma_emu.gemm.elementwise import converted
 from wmma_emu.gemm.float_scales import as_float64
 from wmma_emu.gemm.options import Form, ProductOptions
-from wmma_emu.gemm.panels import PanelOperand, converted, sample_of
+from wmma_emu.gemm.panels import PanelOperand, sample_of
 from wmma_emu.scalar import add, convert, fma
+from wmma_emu.scalar.reference import one
 
 _BLOCK = 1 << 15
 """The number of elements that the epilogue processes at once: its temporaries take about a hundred bytes an element."""
@@ -111,15 +113,15 @@ def epilogue_of(
     beta, bias = options.beta, options.bias
     if beta is not None and C is None:
         raise OptionError(f"beta={shorten(beta)} was given without C, which it multiplies")
-    compute = _compute_format(product, result)
+    compute = compute_format(product, result)
     factor, weight = _factor("alpha", options.alpha, compute), _factor("beta", beta, compute)
     c = None
     nothing = (0, None if compute.name == "s32" else compute.sign_mask)  # zeros of both signs
     if beta is not None and C is not None and weight not in nothing:  # a C that is multiplied by zero is not read
         c = _Addend(C, compute, result)
     bias_bits = None if bias is None else _bias_bits(bias, compute, result, columns)
-    one = 1 if compute.name == "s32" else int(encode(np.array([1.0]), compute)[0])
-    factor, weight = (None if x == one else x for x in (factor, weight))
+    unit = one(compute) if compute.is_float else 1
+    factor, weight = (None if x == unit else x for x in (factor, weight))
     return Epilogue(format_of(source), compute, result, factor, weight, c, bias_bits, options.form)
 
 
@@ -127,15 +129,16 @@ class _Addend(PanelOperand):
     """C of an epilogue: in any format that the epilogue's format can represent exactly, and converted to it."""
 
     def __init__(self, array: ArrayLike, compute: Format, result: Format) -> None:
-        self._own, self._compute = _addend_format(array, "C", compute, result), compute
-        super().__init__(array, self._own, "C")
+        self.own, self._compute = addend_format(array, "C", compute, result), compute
+        super().__init__(array, self.own, "C")
 
     def converted(self, bits: Bits) -> Bits:
         """Convert a block of C to the epilogue's format; the temporaries of a panel would be large."""
-        return converted(bits, self._own, self._compute)
+        return converted(bits, self.own, self._compute)
 
 
-def _compute_format(product: DotProduct, result: Format) -> Format:
+def compute_format(product: DotProduct, result: Format) -> Format:
+    """Return the format in which an epilogue computes."""
     if product.d.name == "s32":
         return format_of("s32" if result.name == "s32" else "f32")
     return format_of("f64" if product.d.name == "f64" else "f32")
@@ -159,8 +162,8 @@ def _factor(name: str, given: object, compute: Format) -> int | None:
     return int(encode(np.array([as_float64(number)]), compute)[0])
 
 
-def _addend_format(array: ArrayLike, name: str, compute: Format, result: Format) -> Format:
-    """Return the dtype's format; raw bits are in D's format."""
+def addend_format(array: ArrayLike, name: str, compute: Format, result: Format) -> Format:
+    """Return the format of an addend's dtype; raw bits are in D's format."""
     given = as_numpy(sample_of(array), name)
     fmt = format_of_dtype(given.dtype)
     if given.dtype == result.storage:
@@ -175,8 +178,13 @@ def _addend_format(array: ArrayLike, name: str, compute: Format, result: Format)
 
 
 def _bias_bits(bias: ArrayLike, compute: Format, result: Format, columns: int) -> Bits:
-    fmt = _addend_format(bias, "bias", compute, result)
+    fmt = addend_format(bias, "bias", compute, result)
     bits = to_bits(bias, fmt, "bias")
-    if bits.shape != (columns,):
-        raise ShapeError(f"bias has shape {bits.shape}; expected one element for each column of D, ({columns},)")
+    check_bias(bits.shape, columns)
     return bits if fmt == compute else convert(bits, fmt, compute)
+
+
+def check_bias(shape: tuple[int, ...], columns: int) -> None:
+    """Reject a bias without one element for each column of D."""
+    if shape != (columns,):
+        raise ShapeError(f"bias has shape {shape}; expected one element for each column of D, ({columns},)")

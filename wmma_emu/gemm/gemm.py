@@ -11,19 +11,19 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from wmma_emu.arithmetic import DotProduct, check_engine, thread_count
 from wmma_emu.display import progress_bar
-from wmma_emu.errors import ArgumentError, OptionError, shorten
+from wmma_emu.errors import ArgumentError, shorten
 from wmma_emu.formats import FORMATS, Format, format_of
 from wmma_emu.formats.dtypes import DTYPE_NAMES, dtype_of, format_meant, formats_near
 from wmma_emu.formats.libraries import takes_tensors
 from wmma_emu.formats.memory_limit import require_memory
 from wmma_emu.gemm.accumulation import Accumulation
 from wmma_emu.gemm.dask_arrays import check_known, gemm_dask, is_dask
+from wmma_emu.gemm.device_arrays import is_cupy
 from wmma_emu.gemm.epilogue import Epilogue, epilogue_of
-from wmma_emu.gemm.k_order import KOrder, Run
+from wmma_emu.gemm.k_order import KOrder, Run, checked_order
 from wmma_emu.gemm.operands import (
     AnyBoundInstruction,
     check_c,
-    is_cupy,
     missing_k,
     product_for,
     result_shape,
@@ -133,9 +133,9 @@ def gemm(
     array, shape (..., M, N)
         A new array in the dtype of D or ``out_dtype``. It is a tensor of torch, or an array of JAX, if an operand is
         one, with uint8 patterns for formats that have no dtype in the library. It is a Dask array if an operand is one.
-        It is a CuPy array if A or B is one and ``engine="cupy"``: no data leaves the GPU then. CuPy arrays are
-        multiplied by a plain loop over k, without ``k_order``, ``alpha``, ``beta``, ``bias`` and ``like``; bf16 and
-        FP8, which CuPy lacks, are raw bits with ``instr`` named.
+        It is a CuPy array if A or B is one and ``engine="cupy"``: no data leaves the GPU then. Scales, and an epilogue
+        or several ranges of k in float64 or s32, are not supported for CuPy arrays; bf16 and FP8, which CuPy lacks, are
+        raw bits with ``instr`` named.
 
     Raises
     ------
@@ -242,7 +242,7 @@ def gemm_of(factors: Factors, C: ArrayLike | None, options: ProductOptions) -> N
     stays_on_gpu = on_gpu and options.engine == "cupy"
     if factors.is_scaled or options.scale_order is not None:
         check_scaled(factors, options, in_pieces, on_gpu)
-    elif options.like is not None and not stays_on_gpu:
+    elif options.like is not None:
         check_known(factors.a, factors.b, C if options.beta else None)
         options = with_preset(factors, C, options)
     if in_pieces:
@@ -268,7 +268,7 @@ def _gemm(factors: Factors, C: ArrayLike | None, options: ProductOptions) -> NDA
     scales = scales_of(factors, options.scale_order, product, row, sizes, arch_of(options.arch).name)
     shape = scales.with_batch(shape)
     result_format = _result_format(product, options.out_dtype, scales.floats is not None)
-    order = _checked_order(scales.order(options.k_order, step), product, step, a.shape[-1])
+    order = checked_order(scales.order(options.k_order, step), product, step, a.shape[-1])
     accumulation = Accumulation(product, row, step, order, options.engine, options.threads)
     source = accumulation.result_format if scales.floats is None else "f32"
     epilogue = scales.in_epilogue(epilogue_of(product, source, result_format, C, shape[-1], options), C, options.beta)
@@ -313,16 +313,6 @@ def _by_panels(
             bits[index] = epilogue(scales.scaled(sums, accumulation.result_format, index), index)
             done += prod(lengths)
     return d
-
-
-def _checked_order(order: KOrder | None, product: DotProduct, step: int, k: int) -> KOrder | None:
-    if order is None:
-        return None
-    if not isinstance(order, KOrder):
-        raise OptionError(f"k_order={shorten(order)} is not a KOrder; pass, for example, wmma_emu.KOrder(splits=4)")
-    order.check(product, step)
-    order.ranges(k, step)
-    return order
 
 
 def _result_format(product: DotProduct, out_dtype: DTypeLike | None, is_scaled: bool) -> Format:

@@ -169,6 +169,17 @@ class KOrder:
             yield [run for begin, end in (partial, whole) for run in _runs(begin, end, step, deepest)]
 
 
+def checked_order(order: KOrder | None, product: DotProduct, step: int, k: int) -> KOrder | None:
+    """Return an order of K elements after checking it; None is a plain loop."""
+    if order is None:
+        return None
+    if not isinstance(order, KOrder):
+        raise OptionError(f"k_order={shorten(order)} is not a KOrder; pass, for example, wmma_emu.KOrder(splits=4)")
+    order.check(product, step)
+    order.ranges(k, step)
+    return order
+
+
 def plan_of(order: KOrder, k: int, step: int, deepest: int) -> list[list[list[Run]]]:
     """Return the runs of all groups of all ranges.
 

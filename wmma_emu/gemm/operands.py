@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Functions that resolve a user's matrices to the instruction that multiplies them and to the shape of the result."""
 
-import sys
 from typing import TYPE_CHECKING, Union
 
 import numpy as np
@@ -73,18 +72,6 @@ def product_for(factors: Factors, options: ProductOptions) -> tuple[DotProduct, 
         if given is not None:
             raise OptionError(f"fma.f32 has no {name}; leave out {name}={shorten(given)}")
     return FMA_F32, None
-
-
-def is_cupy(array: object) -> bool:
-    """Return whether it is a CuPy array, without importing CuPy.
-
-    Examples
-    --------
-    >>> is_cupy(np.zeros(3)), is_cupy(None)
-    (False, False)
-    """
-    array_type = getattr(sys.modules.get("cupy"), "ndarray", None)
-    return array_type is not None and isinstance(array, array_type)
 
 
 def step_of_k(product: DotProduct, instruction: Instruction | None) -> int:

@@ -9,11 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from wmma_emu.formats import Format, format_of
+from wmma_emu.formats import Format
 from wmma_emu.formats.arrays import as_numpy
 from wmma_emu.formats.codec import Bits
 from wmma_emu.gemm.k_order import Run
-from wmma_emu.scalar import convert
 from wmma_emu.warp import matrix_bits
 
 PANEL_BYTES = 1 << 25
@@ -28,8 +27,6 @@ _WIDTH = 4096
 
 _LONGEST = 1 << 14
 """The largest number of rows and columns of a panel, so that parts of A and B are deep enough."""
-
-_BLOCK = 1 << 15
 
 _SPARSE_SHARE = 8
 """The factor by which parts of a sparse A are smaller, because packing takes about thirty bytes for each element."""
@@ -108,18 +105,6 @@ class PanelOperand:
     def _read(self, axes: list[slice]) -> Bits:
         part = self._array[tuple(axes)]
         return matrix_bits(part, self._format, self._name, packed_axis=self._k_axis, named=self._named)
-
-
-def converted(bits: Bits, source: Format | str, target: Format | str) -> Bits:
-    """Convert patterns in blocks: the conversion takes about a hundred bytes for each element."""
-    if source == target:
-        return bits
-    flat = np.ravel(bits)
-    result = np.empty(flat.shape, format_of(target).storage)
-    for start in range(0, len(flat), _BLOCK):
-        here = slice(start, start + _BLOCK)
-        result[here] = convert(flat[here], source, target)
-    return result.reshape(bits.shape)
 
 
 def sample_of(array: ArrayLike) -> ArrayLike:

@@ -12,11 +12,11 @@ from wmma_emu.errors import OptionError, ShapeError, UnsupportedInstructionError
 from wmma_emu.formats.codec import Bits
 from wmma_emu.gemm.block_scales import ScaleOperand, block_scales_of
 from wmma_emu.gemm.choice import kind_of_scales
+from wmma_emu.gemm.elementwise import converted
 from wmma_emu.gemm.epilogue import Epilogue
 from wmma_emu.gemm.float_scales import BLOCK, FloatScales, float_scales_of
 from wmma_emu.gemm.k_order import KOrder, Run
 from wmma_emu.gemm.options import Factors, ProductOptions
-from wmma_emu.gemm.panels import converted
 from wmma_emu.gemm.presets import preset_of
 from wmma_emu.instructions import Instruction
 

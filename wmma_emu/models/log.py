@@ -36,7 +36,9 @@ class ProductRecord:
     order : str
         The evidence for the order of k: ``"recorded"``, ``"given"`` by the options, or ``"assumed"``.
     seconds : float
-        The time of the emulation.
+        The time of the emulation; only that of the call if a GPU computes, which it does while the program continues.
+    engine : str
+        ``"cupy"`` if a GPU multiplied; otherwise the option ``engine``.
     """
 
     module: str
@@ -53,6 +55,7 @@ class ProductRecord:
     arithmetic: str
     order: str
     seconds: float
+    engine: str = "auto"
 
     @property
     def multiply_adds(self) -> int:

@@ -14,6 +14,7 @@ from wmma_emu.display import warn_caller
 from wmma_emu.errors import OptionError, UnverifiedModelWarning
 from wmma_emu.formats.dtypes import format_meant
 from wmma_emu.gemm import PRESETS, Factors, KOrder, ProductOptions, recording_of
+from wmma_emu.gemm.device_arrays import is_cupy
 from wmma_emu.gemm.gemm import gemm_of
 from wmma_emu.gemm.options import Form
 from wmma_emu.gemm.preset_table import Preset, Recorded
@@ -146,11 +147,14 @@ class ModelMultiplier:
             product.scale_a, product.scale_b,
         )  # fmt: skip
         options = ProductOptions(
-            instr=kernel.kind.instr, out_dtype=product.out_dtype, engine=self.options.engine,
+            instr=kernel.kind.instr, out_dtype=product.out_dtype, engine=self._engine(product),
             threads=self.options.threads, k_order=kernel.order, alpha=product.alpha, beta=product.beta,
             bias=product.bias, form=kernel.form, scale_order=product.scale_order,
         )  # fmt: skip
         return gemm_of(factors, product.c, options), kernel
+
+    def _engine(self, product: ArrayProduct) -> str:
+        return "cupy" if is_cupy(product.a) else self.options.engine
 
     def _warn_once(self, kind: ProductKind) -> None:
         """Raise a warning about arithmetic without a recording, once for each instruction in an emulation."""
@@ -213,7 +217,7 @@ class ModelMultiplier:
         self.log.records.append(ProductRecord(
             module, product.operation, is_backward, product.shape, product.matrices, kind.a, kind.b,
             _format_name(product.out_dtype), self.arch.name, kind.mnemonic, kernel.order, kind.status, kernel.evidence,
-            seconds,
+            seconds, self._engine(product),
         ))  # fmt: skip
 
 

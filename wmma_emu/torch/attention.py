@@ -24,6 +24,7 @@ import numpy as np
 import torch
 
 from wmma_emu.scalar import approx, fma
+from wmma_emu.torch.cuda_tensors import ex2, is_on_gpu
 from wmma_emu.torch.products import Multiplier, TensorProduct
 
 DTYPES = frozenset({torch.float16, torch.bfloat16, torch.float32})
@@ -60,7 +61,7 @@ def attention(
         ))  # fmt: skip
     is_empty = total == 0
     inverse = torch.where(is_empty, 1.0, 1 / total)
-    logs = torch.where(is_empty, -math.inf, shift * (1.0 if mask is not None else scale) + total.double().log().float())
+    logs = torch.where(is_empty, -math.inf, shift * (1.0 if mask is not None else scale) + _log(total))
     return (o * inverse[..., None]).to(q.dtype), logs
 
 
@@ -123,12 +124,20 @@ def _scores(multiply: Multiplier, q: Any, k: Any, mask: Any, hidden: Any, scale:
     return s if hidden is None else s.masked_fill(hidden, -math.inf)
 
 
+def _log(x: Any) -> Any:
+    """Return the logarithm in float64, rounded to float32, by the host's library wherever the tensor is."""
+    with np.errstate(divide="ignore"):
+        return torch.from_numpy(np.log(_array(x).astype(np.float64)).astype(np.float32)).to(x.device)
+
+
 def _factor(scale: float, is_scaled: bool) -> float:
     return _LOG2_E if is_scaled else float(np.float32(scale * _LOG2_E))
 
 
 def _ex2(s: Any, factor: float, shift: Any) -> Any:
     """Return 2**(s * factor - shift), with one rounding of the exponent."""
+    if is_on_gpu(s):
+        return ex2(s, factor, shift)
     words, c, by = (
         x.astype(np.float32).view(np.uint32) for x in (_array(s), np.array(factor), -_array(shift)[..., None])
     )
@@ -136,6 +145,8 @@ def _ex2(s: Any, factor: float, shift: Any) -> Any:
 
 
 def _ex2_of(x: Any) -> Any:
+    if is_on_gpu(x):
+        return ex2(x, 1.0, torch.zeros_like(x[..., 0]))
     words = _array(x).view(np.uint32)
     return torch.from_numpy(np.asarray(approx("ex2", words, ftz=True)).view(np.float32)).to(x.device)
 
@@ -148,6 +159,6 @@ def _sum(x: Any) -> Any:
     """Add the last axis: its two halves, until one number is left; an odd last number joins the first half."""
     while x.shape[-1] > 1:
         half = x.shape[-1] // 2
-        head, tail, odd = x[..., :half], x[..., half : 2 * half], x[..., 2 * half :]
-        x = torch.cat([head + tail, odd], -1)
+        pairs, odd = x[..., :half] + x[..., half : 2 * half], x[..., 2 * half :]
+        x = torch.cat([pairs, odd], -1) if odd.shape[-1] else pairs
     return x[..., 0] if x.shape[-1] else x.sum(-1)

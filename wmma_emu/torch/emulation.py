@@ -122,8 +122,8 @@ def emulate(
     """Compute every matrix product of PyTorch with the bits of a chip, forward and backward, in unedited code.
 
     Use the result in ``with``, as a decorator, or on a module, which returns one that is always emulated. Tensors may
-    be on the CPU or on a GPU; the products are computed on the CPU. Emulations belong to a thread, and may be nested:
-    the innermost counts, and ``emulate(None)`` is a region without emulation. Code of ``torch.compile`` runs
+    be on the CPU or on a GPU, where CuPy (the extra ``gpu``) multiplies them. Emulations belong to a thread, and may be
+    nested: the innermost counts, and ``emulate(None)`` is a region without emulation. Code of ``torch.compile`` runs
     uncompiled.
 
     Parameters

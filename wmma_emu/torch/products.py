@@ -10,6 +10,7 @@ import torch
 from wmma_emu.formats.libraries import in_library, library_of
 from wmma_emu.models import ArrayProduct, EmulationLog, EmulationOptions, ModelMultiplier, ProductKind
 from wmma_emu.models.convolution_kernels import LAYOUTS, Convolution, ConvolutionKernel, KLayout, recorded_kernel
+from wmma_emu.torch import cuda_tensors
 from wmma_emu.torch.places import Places
 
 
@@ -87,8 +88,11 @@ class Multiplier:
 
     def __call__(self, product: TensorProduct) -> Any:
         """Multiply; return NotImplemented if the chip has no instruction for the dtypes."""
-        if self.kind(product) is None:
+        kind = self.kind(product)
+        if kind is None:
             return NotImplemented
+        if cuda_tensors.stays_on_gpu(self.of_arrays, kind, product):
+            return cuda_tensors.product_on_gpu(self.of_arrays, product)
         d = in_library(self.of_arrays(product.arrays()), library_of(product.a))
         return d if product.a.device.type == "cpu" else d.to(product.a.device)
 

@@ -11,23 +11,31 @@ FUNCTION void begin(const Problem &p, const Tile &tile, int thread, Elements &e)
     }
 }
 
-// Elements beyond the matrices are +0. Adjacent threads read adjacent k of A and adjacent columns of B.
+// Rows of A or columns of B, which are +0 beyond the matrix. Adjacent threads read adjacent elements: of k or of lines.
+template <int LINES, auto DECODE, class Stored, class Lines>
+FUNCTION void load_lines(
+    const Stored *x, long long line_step, long long k_step, int lines, long long position, int depth, int thread,
+    Lines &decoded) {
+    static_assert(THREADS % DEPTH == 0 && THREADS % LINES == 0, "each thread reads a line or a k");
+    bool along_k = k_step == 1;
+    int here = along_k ? thread % DEPTH : thread / LINES, line = along_k ? thread / DEPTH : thread % LINES;
+    int next_here = along_k ? 0 : THREADS / LINES, next_line = along_k ? THREADS / DEPTH : 0;
+    x += line * line_step + (IN_ORDER ? (position + here) * k_step : 0);
+    long long step = next_line * line_step + (IN_ORDER ? next_here * k_step : 0);
+    _Pragma("unroll") for (int part = 0; part < DEPTH * LINES / THREADS; ++part) {
+        long long k = IN_ORDER || here >= depth ? 0 : k_of(position + here);
+        bool inside = here < depth && line < lines && k >= 0;
+        write(decoded, here, line, DECODE(inside ? x[k * k_step] : 0));
+        x += step, here += next_here, line += next_line;
+    }
+}
+
 FUNCTION void load_panel(const Problem &p, const Tile &tile, long long position, int thread, Panel &panel) {
     const StoredOfA *a = p.a + p.offsets[tile.matrix] + tile.row * p.a_row;
     const StoredOfB *b = p.b + p.offsets[p.batch + tile.matrix] + tile.column * p.b_column;
     int depth = (int)min(p.positions - position, (long long)DEPTH);
-    _Pragma("unroll") for (int index = thread; index < DEPTH * TILE_ROWS; index += THREADS) {
-        int here = index % DEPTH, row = index / DEPTH;
-        long long k = here < depth ? k_of(position + here) : -1;
-        bool inside = k >= 0 && row < tile.rows;
-        write(panel.a, here, row, decode_a(inside ? a[row * p.a_row + k * p.a_k] : 0));
-    }
-    _Pragma("unroll") for (int index = thread; index < DEPTH * TILE_COLUMNS; index += THREADS) {
-        int here = index / TILE_COLUMNS, column = index % TILE_COLUMNS;
-        long long k = here < depth ? k_of(position + here) : -1;
-        bool inside = k >= 0 && column < tile.columns;
-        write(panel.b, here, column, decode_b(inside ? b[k * p.b_k + column * p.b_column] : 0));
-    }
+    load_lines<TILE_ROWS, decode_a>(a, p.a_row, p.a_k, tile.rows, position, depth, thread, panel.a);
+    load_lines<TILE_COLUMNS, decode_b>(b, p.b_column, p.b_k, tile.columns, position, depth, thread, panel.b);
 }
 
 FUNCTION void take_panel(const Problem &p, long long position, int thread, const Panel &panel, Elements &e) {
@@ -50,7 +58,8 @@ FUNCTION void finish(const Problem &p, const Tile &tile, int thread, const Eleme
     }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, 2) matmul(
+// A multiprocessor holds BLOCKS at once, which limits the registers of a thread.
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) matmul(
     const StoredOfA *a, const StoredOfB *b, const StoredOfC *c, StoredOfD *d, const long long *offsets,
     long long batch, long long m, long long n, long long positions, long long a_row, long long a_k, long long b_k,
     long long b_column, long long c_row, long long c_column, long long first_tile) {

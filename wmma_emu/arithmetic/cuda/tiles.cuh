@@ -55,8 +55,9 @@ FUNCTION void read_four(int (&values)[COUNT], const Plane &line, int first) {
 // The k of a position, or -1 for padding.
 FUNCTION long long k_of(long long position) {
     if (IN_ORDER) return position;
-    int k = ORDER[position % POSITIONS];
-    return k < 0 ? -1 : position / POSITIONS * K + k;
+    word instruction = (word)position / POSITIONS, of_instruction = (word)position % POSITIONS;  // fast in 32 bits
+    int k = ORDER[of_instruction];
+    return k < 0 ? -1 : (long long)instruction * K + k;
 }
 
 // Operands of one word, an integer.
