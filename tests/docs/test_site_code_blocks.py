@@ -57,6 +57,7 @@ NOT_RUN = {
     ("docs/explanation/library-kernels.md", "python -m tools.model_products"): _GPU,
     ("docs/explanation/library-kernels.md", "python -m tools.probe_k_order"): _GPU,
     ("docs/evidence/model-products-2026-11-28.md", "python -m tools.model_products"): _GPU,
+    ("docs/evidence/model-products-2026-11-28.md", "python -m tools.record_convolutions"): _GPU,
     ("docs/explanation/library-kernels.md", "python -m tools.fit_k_order"): "takes minutes",
     ("docs/explanation/library-kernels.md", "python -m tools.check_cublas"): "tests/gemm/test_presets.py does the same",
     ("docs/how-to/install.md", "ENV WMMA_EMU_CACHE"): "of an image of a container",
