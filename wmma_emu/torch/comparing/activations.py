@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
-from torch.utils._pytree import tree_iter
+from torch.utils._pytree import tree_iter, tree_map_only
 
 from wmma_emu.models import EmulationLog, EmulationOptions
 from wmma_emu.torch.emulation import Emulation
@@ -29,7 +29,7 @@ class ModelRun:
 def run(model: Any, inputs: Any, options: EmulationOptions, loss: Loss | None = None) -> ModelRun:
     """Run a model in an emulation; with a loss, its gradients, too, as ``"gradient of NAME"``."""
     emulation, tensors = Emulation(options), dict[str, Any]()
-    with _restored(model), _recorded(model, tensors), emulation:
+    with restored(model), _recorded(model, tensors), emulation:
         if loss is None:
             with torch.no_grad():
                 result = call(model, inputs)
@@ -46,7 +46,8 @@ def run(model: Any, inputs: Any, options: EmulationOptions, loss: Loss | None = 
 
 
 def call(model: Any, inputs: Any) -> Any:
-    """Call a model with its inputs: a tensor, a tuple of arguments, or a dictionary of keywords."""
+    """Call a model with copies of its inputs: a tensor, a tuple of arguments, or a dictionary of keywords."""
+    inputs = tree_map_only(torch.Tensor, lambda x: x.detach().clone().requires_grad_(x.requires_grad), inputs)
     if isinstance(inputs, dict):
         return model(**inputs)
     return model(*inputs) if isinstance(inputs, tuple | list) else model(inputs)
@@ -87,7 +88,7 @@ def _recorded(model: Any, tensors: dict[str, Any]) -> Iterator[None]:
 
 
 @contextmanager
-def _restored(model: Any) -> Iterator[None]:
+def restored(model: Any) -> Iterator[None]:
     """Run with the same random numbers each time, and give buffers and gradients their values back."""
     is_module = isinstance(model, torch.nn.Module)
     buffers = [(x, x.clone()) for x in model.buffers()] if is_module else []

@@ -99,13 +99,17 @@ def named_options(chips: Any, options: Mapping[str, Any], least: int = 2) -> dic
     """Return the options of each chip by the name that the user gave."""
     if isinstance(chips, str | Arch):
         raise OptionError(f"chips={shorten(chips)} is one chip; pass a list with the reference first")
+    if not isinstance(chips, Mapping | Sequence):
+        raise OptionError(f"chips={shorten(chips)} is not a list of chips; pass ['a100', 'h100']")
     if isinstance(chips, Mapping):
         given = {name: dict(x) if isinstance(x, Mapping) else {"arch": x} for name, x in chips.items()}
     else:
         given = {x if isinstance(x, str) else str(x): {"arch": x} for x in chips}
     if len(given) < least:
         needs = "the reference and another" if least > 1 else "at least one"
-        raise OptionError(f"chips={shorten(chips)} has {len(given)} chip{'s' * (len(given) != 1)}; pass {needs}")
+        plural = "s" * (len(given) != 1)
+        twice = ", named twice" if given and len(given) < len(chips) else ""
+        raise OptionError(f"chips={shorten(chips)} has {len(given)} chip{plural}{twice}; pass {needs}")
     for name, x in given.items():
         if x.get("arch") is None:
             raise CallError(f"chips: {shorten(name)} has no chip; pass its options with arch=")
