@@ -167,6 +167,18 @@ def test_tensors_of_other_classes_are_emulated_in_their_parts():
     assert len(emulation.log) == 3 and not emulation.log.untouched
 
 
+def test_custom_operations_are_counted():
+    @torch.library.custom_op("wmma_emu_tests::product", mutates_args=())
+    def product(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+        return a @ b
+
+    with we.torch.emulate("a100") as emulation:
+        product(A, B)
+    assert "not emulated: wmma_emu_tests::product, a custom operation, whose products are not seen (1 times)" in str(
+        emulation.log
+    )
+
+
 def test_an_emulation_can_be_entered_again_and_an_error_ends_it():
     emulation = we.torch.emulate("a100")
     with pytest.raises(ZeroDivisionError), emulation:

@@ -83,6 +83,17 @@ def test_a_model_that_writes_into_its_inputs_has_the_same_inputs_in_every_run(mo
     assert found.output("sm_90").share == 0
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_scripted_modules_are_compared_by_their_output(model):
+    found = we.torch.compare(torch.jit.script(model), X, ["a100", "h100"], products=False)
+    assert [x.layer for x in found.of("h100")] == ["output"] and found.explained["h100"]
+
+
+def test_an_output_without_rows_has_no_decision(model):
+    found = we.torch.compare(lambda x: model(x).sum(), X, ["a100", "h100"], products=False)
+    assert "choose" not in str(found)
+
+
 def test_batches_leave_the_state_of_a_model_as_it_was():
     model = torch.nn.Sequential(torch.nn.Conv1d(4, 8, 3), torch.nn.BatchNorm1d(8)).half()
     we.torch.batch_invariance(model, numbers(2, 4, 9, dtype=torch.float16), ["h100"], batches=[2])

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch.utils._pytree import tree_iter, tree_map_only
 
+from wmma_emu.errors import ArgumentError, shorten
 from wmma_emu.models import EmulationLog, EmulationOptions
 from wmma_emu.torch.emulation import Emulation
 from wmma_emu.torch.products import Multiplier
@@ -35,7 +36,7 @@ def run(model: Any, inputs: Any, options: EmulationOptions, loss: Loss | None = 
                 result = call(model, inputs)
         else:
             result = call(model, inputs)
-            loss(result).backward()
+            _number(loss(result)).backward()
             tensors |= {
                 f"gradient of {name}": x.grad.detach().clone()
                 for name, x in model.named_parameters() if x.grad is not None
@@ -43,6 +44,16 @@ def run(model: Any, inputs: Any, options: EmulationOptions, loss: Loss | None = 
     output = first_tensor(result)
     tensors.setdefault("output", output)
     return ModelRun(tensors, output, emulation.log, emulation.multiplier)
+
+
+def _number(value: Any) -> Any:
+    """Return a loss, which must be one number with a gradient."""
+    if not isinstance(value, torch.Tensor) or value.numel() != 1 or not value.requires_grad:
+        raise ArgumentError(
+            f"loss returned {shorten(value)}; it must return a tensor of one number that has a gradient, such as "
+            "output.float().square().mean()"
+        )
+    return value
 
 
 def call(model: Any, inputs: Any) -> Any:
@@ -79,7 +90,10 @@ def _recorded(model: Any, tensors: dict[str, Any]) -> Iterator[None]:
 
         return hook
 
-    handles = [module.register_forward_hook(keep(name or "output")) for name, module in model.named_modules()]
+    handles = [
+        module.register_forward_hook(keep(name or "output"))
+        for name, module in model.named_modules() if not isinstance(module, torch.jit.ScriptModule)
+    ]  # fmt: skip
     try:
         yield
     finally:

@@ -55,8 +55,8 @@ def compare(
     ------
     UnsupportedInstructionError
         If a chip or an option does not exist, or there are fewer than two.
-    FragmentMismatchError
-        If the model returns no tensor of numbers.
+    ArgumentError
+        If the model returns no tensor of numbers, has no products, or is emulated already; or the loss is not a number.
 
     Examples
     --------
@@ -78,6 +78,11 @@ def compare(
         raise ArgumentError(
             f"the model returned no tensor of floating-point numbers; compare needs one, such as logits: pass a "
             f"function of the inputs that returns it, instead of {shorten(type(model).__name__)}"
+        )
+    if not runs[reference].log:
+        raise ArgumentError(
+            "no product of the model was emulated: it has no matrix products, or it is wrapped in an emulation, which "
+            "counts instead of the chips; pass the model itself"
         )
     effects, explained = list[MechanismEffect](), dict[str, bool]()
     for name in others if mechanisms else ():
