@@ -32,6 +32,13 @@ def test_a_copy_has_the_same_bits_and_a_separate_log(copied):
     assert len(other.emulation.log) == 1 and not wrapped.emulation.log
 
 
+def test_a_copy_has_the_same_recipe():
+    wrapped = we.torch.emulate("h100", recipe="te_current")(layer())
+    other = copy.deepcopy(wrapped)
+    same(other(numbers(16, 40)), wrapped(numbers(16, 40)))
+    assert other.emulation.recipe == wrapped.emulation.recipe is not None
+
+
 def test_a_wrapped_module_is_in_training_if_its_module_is():
     wrap = we.torch.emulate("a100")
     assert [wrap(layer().train(x)).training for x in (True, False)] == [True, False]
@@ -72,7 +79,7 @@ def test_fused_paths_return_after_the_last_emulation_of_all_threads():
 def test_a_checkpoint_runs_again_without_fused_paths(reentrant):
     from torch.utils.checkpoint import checkpoint
 
-    class Model(torch.nn.Module):
+    class CheckpointedRecurrence(torch.nn.Module):
         def __init__(self):
             super().__init__()
             self.recurrent = torch.nn.LSTM(40, 9)
@@ -80,7 +87,7 @@ def test_a_checkpoint_runs_again_without_fused_paths(reentrant):
         def forward(self, x):
             return checkpoint(lambda y: self.recurrent(y.relu())[0], x, use_reentrant=reentrant)
 
-    model, x = Model(), A.float().requires_grad_()
+    model, x = CheckpointedRecurrence(), A.float().requires_grad_()
     wrapped = we.torch.emulate("a100")(model)
     found = gradient(wrapped, x)
     with we.torch.emulate("a100"):
@@ -96,18 +103,18 @@ def gradient(model, x):
 
 def test_the_gradient_of_a_result_in_a_data_class_is_emulated():
     @dataclass
-    class Result:
+    class Logits:
         y: torch.Tensor
 
-    class Model(torch.nn.Module):
+    class WithDataClass(torch.nn.Module):
         def __init__(self):
             super().__init__()
             self.layer = layer()
 
         def forward(self, x):
-            return Result(self.layer(x))
+            return Logits(self.layer(x))
 
-    wrapped = we.torch.emulate("a100")(Model())
+    wrapped = we.torch.emulate("a100")(WithDataClass())
     wrapped(A).y.sum().backward()
     assert [x.is_backward for x in wrapped.emulation.log] == [False, True]
 
@@ -122,11 +129,11 @@ def test_an_error_in_a_gradient_ends_the_emulation():
         def backward(context, slope):
             raise KeyError("gradient")
 
-    class Model(torch.nn.Module):
+    class FailingModule(torch.nn.Module):
         def forward(self, x):
             return Fails.apply(x)
 
-    y = we.torch.emulate("a100")(Model())(A.clone().requires_grad_()).sum()
+    y = we.torch.emulate("a100")(FailingModule())(A.clone().requires_grad_()).sum()
     with pytest.raises(KeyError):
         y.backward()
     assert torch._C._get_mkldnn_enabled()

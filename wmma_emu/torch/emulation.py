@@ -80,7 +80,7 @@ class Emulation:
 
     @property
     def _entered(self) -> list[ExitStack]:
-        """What this thread has entered."""
+        """The emulations of this thread, one in another."""
         found: list[ExitStack] = self._of_thread.__dict__.setdefault("entered", [])
         return found
 
