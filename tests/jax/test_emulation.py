@@ -156,11 +156,51 @@ def test_other_arguments_and_trees_of_results_are_kept():
     assert layer.__doc__ == "Multiply." and set(found) == {"x", "y"}
 
 
+def test_numbers_of_python_and_numpy_stay_numbers():
+    def rows(a, n, wanted, factor):
+        x = a.reshape(n, -1)
+        return x @ x.T * factor if wanted else x
+
+    x = A.reshape(34, 20)
+    same(we.jax.emulate("a100")(rows)(A, 34, np.bool_(True), 1.0), gemm(x, x.T))
+
+
+def test_operands_in_two_formats_of_fp8_are_multiplied_as_they_are():
+    a, b = A[:, :32].astype(jnp.float8_e4m3fn), B[:32].astype(jnp.float8_e5m2)
+    dimensions = (((1,), (0,)), ((), ()))
+    found = we.jax.emulate("h100")(
+        lambda a, b: jax.lax.dot_general(a, b, dimensions, preferred_element_type=jnp.float32)
+    )(a, b)
+    same(found, gemm(a, b, instr="wgmma.m64n8k32.f32.e4m3.e5m2", arch="h100", out_dtype="f32"))
+
+
+def test_integers_that_wrap_around_are_left_to_xla():
+    emulate, x = we.jax.emulate("a100"), jnp.full((4, 4), 100, jnp.int8)
+    same(emulate(product)(x, x), x @ x)
+    assert not emulate.log and sum(emulate.log.untouched.values()) == 1
+
+
+def test_functions_that_shard_map_maps_are_emulated_and_shard_map_itself_is_counted():
+    mesh = jax.sharding.Mesh(np.array(jax.devices()[:1]), ("i",))
+    emulate, spec = we.jax.emulate("a100"), jax.sharding.PartitionSpec("i")
+
+    def mapped(function):
+        return jax.shard_map(function, mesh=mesh, in_specs=spec, out_specs=spec)
+
+    same(mapped(emulate(lambda a: a @ B))(A), gemm(A, B))
+    same(emulate(mapped(lambda a: a @ B))(A), A @ B)
+    assert len(emulate.log) == 1 and list(emulate.log.untouched) == [
+        "shard_map, XLA computes the products in it; emulate the function that it maps"
+    ]
+
+
 def test_a_context_and_other_objects_are_refused():
     with pytest.raises(CallError, match="a transformation, not a context"), we.jax.emulate("a100"):
         pass
     with pytest.raises(CallError, match="transforms a function, not 3"):
         we.jax.emulate("a100")(3)
+    with pytest.raises(CallError, match="None is not a chip"):
+        we.jax.emulate(None)
 
 
 def test_the_log_has_the_names_of_scopes():

@@ -17,6 +17,7 @@ attention = torch.nn.functional.scaled_dot_product_attention
 KEYWORDS = {
     "plain": {}, "causal": {"is_causal": True}, "grouped": {"enable_gqa": True}, "scale": {"scale": 0.5},
     "mask": {"attn_mask": torch.linspace(-3, 3, 70 * 70).reshape(1, 1, 70, 70)},
+    "no scale": {"scale": 0.0}, "negative scale": {"scale": -0.5},
     "boolean": {"attn_mask": torch.ones(70, 70, dtype=torch.bool).tril(3)},
 }  # fmt: skip
 
@@ -109,4 +110,4 @@ def test_dropout_inside_the_kernel_is_left_to_pytorch():
     q = numbers(1, 2, 16, 8)
     with we.torch.emulate("h100") as emulation, torch.no_grad():
         attention(q, q, q, dropout_p=0.5)
-    assert {x.a for x in emulation.log} <= {"f32", "bf16"}
+    assert [x.operation for x in emulation.log] == ["bmm", "bmm"]

@@ -106,6 +106,33 @@ def test_channels_last_is_kept_and_images_are_divided(monkeypatch):
     assert last.is_contiguous(memory_format=torch.channels_last) and whole.is_contiguous()
 
 
+WRONG = {
+    "channels": ((7, 4, 3, 3), {}), "size": ((7, 5, 13, 3), {}), "stride": ((7, 5, 3, 3), {"stride": 0}),
+    "padding": ((7, 5, 3, 3), {"padding": -1}), "groups": ((8, 2, 3, 3), {"groups": 2}),
+    "bias": ((7, 5, 3, 3), {"bias": numbers(1)}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong_convolutions_raise_the_error_of_pytorch(name):
+    shape, options = WRONG[name]
+    x, w = numbers(2, 5, 9, 8), numbers(*shape, seed=1)
+    with pytest.raises(RuntimeError) as expected:
+        F.conv2d(x, w, **options)
+    with we.torch.emulate("a100"), pytest.raises(RuntimeError) as found:
+        F.conv2d(x, w, **options)
+    assert str(found.value) == str(expected.value)
+
+
+@pytest.mark.parametrize("function", [F.conv2d, F.conv_transpose2d])
+def test_a_batch_of_no_images_has_gradients_of_zero(function):
+    x, w = numbers(0, 5, 9, 8, grad=True), numbers(5, 5, 3, 3, seed=1, grad=True)
+    with we.torch.emulate("a100"):
+        y = function(x, w)
+        y.sum().backward()
+    assert y.shape == function(x, w).shape and x.grad.shape == x.shape and not w.grad.any()
+
+
 def test_float32_convolutions_use_tf32_unless_cudnn_must_not():
     x, w = numbers(2, 5, 9, dtype=torch.float32), numbers(7, 5, 3, dtype=torch.float32, seed=1)
     with we.torch.emulate("a100") as emulation:
@@ -147,11 +174,13 @@ def test_a_recorded_gradient_of_the_input_passes_positions_backwards():
 
 @pytest.mark.parametrize(
     "how",
-    [{"images": 2}, {"arch": "a100"}, {"like": "cublas"}, {"dtype": torch.float32}, {"padding": 0}],
-    ids=["two images", "another chip", "the library of products", "another dtype", "another padding"],
+    [{"images": 2}, {"arch": "a100"}, {"like": "cublas"}, {"dtype": torch.float32}, {"padding": 0}, {"order": "last"}],
+    ids=["two images", "another chip", "the library of products", "another dtype", "another padding", "channels last"],
 )
 def test_a_convolution_outside_of_the_recording_has_the_assumed_order(how):
     x = numbers(how.get("images", 1), 512, 7, 7).to(how.get("dtype", torch.bfloat16))
+    if "order" in how:
+        x = x.contiguous(memory_format=torch.channels_last)
     w = numbers(16 if "padding" in how else 512, 512, 3, 3, seed=1).to(x.dtype)
     with we.torch.emulate(how.get("arch", "h100"), like=how.get("like", "torch")) as emulation:
         F.conv2d(x, w, padding=how.get("padding", 1))

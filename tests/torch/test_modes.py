@@ -139,6 +139,46 @@ def test_the_innermost_emulation_counts_and_none_computes_on_the_host():
     same(native, A @ B)
 
 
+def test_an_operation_that_the_innermost_emulation_leaves_to_pytorch_is_not_taken_by_an_outer_one():
+    a, b = (x.to(torch.int8) for x in (numbers(32, 40), numbers(40, 16, seed=1)))
+    with we.torch.emulate("a100") as outer, we.torch.emulate("v100") as inner:
+        same(torch._int_mm(a, b), a.int() @ b.int())
+    assert not outer.log and not outer.log.untouched and sum(inner.log.untouched.values()) == 2
+
+
+def test_a_region_of_the_host_keeps_other_modes_on():
+    from torch.utils.flop_counter import FlopCounterMode
+
+    with FlopCounterMode(display=False) as counter, we.torch.emulate(None):
+        A @ B
+    assert counter.get_total_flops() == 2 * 17 * 40 * 9
+
+
+def test_tensors_of_other_classes_are_emulated_in_their_parts():
+    from torch.testing._internal.two_tensor import TwoTensor
+
+    with we.torch.emulate("a100") as emulation:
+        d = TwoTensor(A, -A) @ B
+    same(d.a, gemm(A, B))
+    same(d.b, gemm(-A, B))
+    rows = torch.nested.nested_tensor([A[:5], A[5:]], layout=torch.jagged)
+    with emulation:
+        same((rows @ B).values(), gemm(A, B))
+    assert len(emulation.log) == 3 and not emulation.log.untouched
+
+
+def test_custom_operations_are_counted():
+    @torch.library.custom_op("wmma_emu_tests::product", mutates_args=())
+    def product(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+        return a @ b
+
+    with we.torch.emulate("a100") as emulation:
+        product(A, B)
+    assert "not emulated: wmma_emu_tests::product, a custom operation, whose products are not seen (1 times)" in str(
+        emulation.log
+    )
+
+
 def test_an_emulation_can_be_entered_again_and_an_error_ends_it():
     emulation = we.torch.emulate("a100")
     with pytest.raises(ZeroDivisionError), emulation:

@@ -3,6 +3,7 @@
 
 import re
 
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: the tests do not depend on it")
@@ -102,6 +103,19 @@ def test_operations_that_write_into_a_tensor_write_the_same_bits():
     same(c, we.gemm(A, B, C=ADDENDS["matrix"], beta=1, arch="a100", out_dtype="bf16"))
 
 
+@pytest.mark.parametrize(
+    "call",
+    [lambda: torch.mm(A, B, out=torch.empty(17, 9)), lambda: torch.zeros(9, dtype=torch.bfloat16).addmm_(A, B)],
+    ids=["another dtype", "another shape"],
+)
+def test_a_tensor_that_cannot_hold_the_result_is_refused_by_pytorch(call):
+    with pytest.raises(RuntimeError) as expected:
+        call()
+    with pytest.raises(RuntimeError) as found:
+        emulated(call)
+    assert str(found.value) == str(expected.value)
+
+
 def test_results_in_float32_are_the_accumulators():
     same(emulated(lambda: torch.mm(A, B, out_dtype=torch.float32))[0], we.gemm(A, B, arch="a100"))
 
@@ -160,6 +174,33 @@ def test_float64_and_int8_have_their_instructions():
     same(emulated(lambda: a @ b)[0], we.gemm(a, b, arch="a100"))
     x, y = (t.mul(20).to(torch.int8) for t in (numbers(32, 40), numbers(40, 16, seed=1)))
     same(emulated(lambda: torch._int_mm(x, y))[0], we.gemm(x, y, arch="a100"))
+
+
+def test_products_of_int8_that_wrap_around_are_left_to_pytorch():
+    x, y = torch.full((4, 4), 100, dtype=torch.int8), torch.full((4, 4), 3, dtype=torch.int8)
+    with we.torch.emulate("a100") as emulation:
+        d = x @ y
+    same(d, x @ y)
+    assert not emulation.log and sum(emulation.log.untouched.values()) == 1
+
+
+def test_recordings_apply_only_under_the_settings_of_pytorch_that_they_were_made_with(monkeypatch):
+    monkeypatch.setattr("wmma_emu.models.multiplier.gemm_of", lambda factors, c, options: np.zeros((1, 1), np.float16))
+    settings = torch.backends.cuda.matmul
+    cases = [
+        ("allow_fp16_accumulation", torch.float16, (64, 4096, 64)),
+        ("allow_bf16_reduced_precision_reduction", torch.bfloat16, (512, 50257, 768)),
+    ]
+    for setting, dtype, (m, k, n) in cases:
+        wanted = {"arch": "h100", "like": "torch"}
+        a, b = (torch.ones(1, dtype=dtype).expand(s) for s in ((m, k), (k, n)))
+        before = getattr(settings, setting)
+        assert emulated(lambda a=a, b=b: a @ b, **wanted)[1][0].order == "recorded"
+        setattr(settings, setting, not before)
+        try:
+            assert emulated(lambda a=a, b=b: a @ b, **wanted)[1][0].order == "assumed"
+        finally:
+            setattr(settings, setting, before)
 
 
 def test_an_order_of_k_is_given_as_one_or_as_a_function_of_the_shape():

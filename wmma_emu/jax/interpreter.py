@@ -21,6 +21,7 @@ _UNTOUCHED = {
     "ragged_dot": "products of ragged groups are computed by XLA",
     "ragged_dot_general": "products of ragged groups are computed by XLA",
     "scaled_dot": "products with block scales are computed by XLA",
+    "shard_map": "XLA computes the products in it; emulate the function that it maps",
 }
 """Primitives with products that are not emulated."""
 
@@ -52,7 +53,7 @@ def _result(equation: Any, operands: list[Any], multiply: ModelMultiplier) -> An
             return found
     elif name in _UNTOUCHED:
         multiply.log.untouched[f"{name}, {_UNTOUCHED[name]}"] += 1
-    if _has_products(equation):
+    if _has_products(equation) and name not in _UNTOUCHED:
         if name in _INLINED:
             inner = params.get("jaxpr", params.get("call_jaxpr", params.get("fun_jaxpr")))
             return evaluated(inner, operands, multiply)

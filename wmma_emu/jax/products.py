@@ -27,11 +27,13 @@ def emulated_dot(
     """Return the result of a ``dot_general`` as emulated products of matrices; None if it has no rule."""
     (of_a, of_b), (batch_a, batch_b) = dimension_numbers
     free_a, free_b = (_free(x, y) for x, y in ((a.ndim, (*of_a, *batch_a)), (b.ndim, (*of_b, *batch_b))))
-    settings, out = _settings(precision), preferred_element_type or jnp.result_type(a, b)
     a, b = _promoted(a, b)
+    settings, out = _settings(precision), preferred_element_type or jnp.result_type(a, b)
     reason = ""
     if not free_a or not free_b:
         reason = "products with a vector are computed by XLA"
+    elif np.dtype(out).kind in "iu" and np.dtype(out) != np.int32:
+        reason = "results in integers other than int32"
     elif settings is None or multiply.kind(a.dtype.name, b.dtype.name, settings) is None:
         reason = "a dtype or a precision that has no rule"
     if reason or settings is None:
@@ -47,7 +49,7 @@ def emulated_dot(
 
 def _promoted(a: Any, b: Any) -> tuple[Any, Any]:
     """Return operands of one dtype, as XLA converts them: the gradient of bf16 products in float32 has two."""
-    if a.dtype == b.dtype:
+    if a.dtype == b.dtype or all(x.dtype.name.startswith("float8") for x in (a, b)):
         return a, b
     dtype = jnp.promote_types(a.dtype, b.dtype)
     return a.astype(dtype), b.astype(dtype)

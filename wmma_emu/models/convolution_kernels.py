@@ -42,7 +42,8 @@ class Convolution(NamedTuple):
     """The facts that determine cuDNN's kernel.
 
     ``part`` is ``"forward"``, or the gradient that is computed: of the ``"input"`` or of the ``"weight"``. ``image`` is
-    (channels, height, width) of the input, ``filters`` (output channels, height, width).
+    (channels, height, width) of the input, ``filters`` (output channels, height, width). ``channels_last`` says whether
+    an array has its channels after its positions in memory.
     """
 
     part: str
@@ -54,6 +55,7 @@ class Convolution(NamedTuple):
     groups: int = 1
     images: int = 1
     transposed: bool = False
+    channels_last: bool = False
 
 
 @dataclass(frozen=True, slots=True)

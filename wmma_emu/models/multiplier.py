@@ -181,7 +181,8 @@ class ModelMultiplier:
         if found is not None:
             preset, entry = found
             recorded = self.kind(*product.what[:3], entry.instr or preset.instr)
-            if recorded is not None and _fits(entry.order, product, recorded):
+            allowed = entry.order is None or f"no {entry.order.partials} partials" not in product.settings
+            if recorded is not None and allowed and _fits(entry.order, product, recorded):
                 return ProductKernel(recorded, entry.order, evidence, form_of(preset, entry.order, product.beta))
         return ProductKernel(kind, *self._order(product, kind))
 
@@ -197,6 +198,7 @@ class ModelMultiplier:
         """Return the preset whose recordings have this product, and the entry."""
         starts_from_c = product.c is not None and product.beta is None
         is_other = product.scale_a is not None or starts_from_c or product.is_fused or product.convolves
+        is_other |= "f16 sums" in product.settings and kind.operand_format == "f16"
         if "cublas" not in self.options.libraries or is_other:
             return None
         out = _format_name(product.out_dtype)

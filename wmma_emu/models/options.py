@@ -94,12 +94,13 @@ class EmulationOptions:
             object.__setattr__(self, "arch", _chip(self.arch))
         check_engine(self.engine)
         thread_count(self.threads)
-        if self.like is not None and self.like not in LIBRARIES:
+        if self.like is not None and str(self.like) not in LIBRARIES:
             library = str(self.like).partition("-")[0]  # the name of a preset begins with its library
             hint = did_you_mean(library, LIBRARIES, f"libraries with recordings are {', '.join(LIBRARIES)}")
             raise OptionError(f"like={shorten(self.like)} is not a library{hint}")
         self._check_chip_of_recordings()
-        if not (self.k_order is None or isinstance(self.k_order, KOrder) or callable(self.k_order)):
+        is_rule = callable(self.k_order) and not isinstance(self.k_order, type)
+        if not (self.k_order is None or isinstance(self.k_order, KOrder) or is_rule):
             raise OptionError(
                 f"k_order={shorten(self.k_order)} is neither a KOrder nor a function of a product's shape; pass, for "
                 "example, wmma_emu.KOrder(splits=4)"

@@ -4,7 +4,8 @@
 Forward, for tiles of ``attention_tile`` keys in ascending order, everything in float32 unless stated:
 
 1. S = Q K^T, the accumulators of the tensor core; -inf above the diagonal if it is causal. With a mask, S = S * scale
-   + mask, each rounded, and the scale is 1 from then on.
+   + mask, each rounded, and the scale is 1 from then on. A scale of 0 has a mask of zeros; with a negative scale, Q and
+   the scale are negated first.
 2. m = max(m, the largest of each row of S), 0 where all are -inf; c = scale * log2(e), rounded once.
 3. P = ex2.approx.ftz(fma(S, c, -(m * c))), and r = ex2.approx.ftz((m before - m) * c).
 4. sum = sum * r + the sum of P, whose halves are added until one number is left (an odd last number is carried).
@@ -39,7 +40,8 @@ def attention(
     """Return the output and logsumexp, for queries (..., heads, queries, E) and keys of as many or fewer heads."""
     scale = 1 / math.sqrt(q.shape[-1]) if scale is None else scale
     k, v = (_for_heads(x, q) for x in (k, v))
-    mask, hidden = _mask(mask, q, k), _hidden(is_causal, q, k)
+    mask, hidden = _mask(mask, q, k, scale), _hidden(is_causal, q, k)
+    q, scale = (-q, -scale) if scale < 0 else (q, scale)
     rows = q.shape[:-1]
     largest = torch.full(rows, -math.inf, device=q.device)
     total, o = torch.zeros(rows, device=q.device), torch.zeros(*rows, v.shape[-1], device=q.device)
@@ -72,12 +74,12 @@ def attention_backward(
     """Return the gradients of queries, keys and values."""
     scale = 1 / math.sqrt(q.shape[-1]) if scale is None else scale
     heads, (k, v) = k.shape[-3], (_for_heads(x, q) for x in (k, v))
-    mask = _mask(mask, q, k)
-    s = _scores(multiply, q, k, mask, _hidden(is_causal, q, k), scale)
+    mask = _mask(mask, q, k, scale)
+    s = _scores(multiply, -q if scale < 0 else q, k, mask, _hidden(is_causal, q, k), abs(scale))
     if s is NotImplemented:
         return s
     logs = torch.where(logs == -math.inf, 0.0, logs.float())
-    p = _ex2(s, _factor(scale, mask is not None), logs * _LOG2_E)
+    p = _ex2(s, _factor(abs(scale), mask is not None), logs * _LOG2_E)
 
     def product(name: str, a: Any, b: Any, dtype: Any, alpha: float | None = None) -> Any:
         return multiply(
@@ -103,8 +105,10 @@ def _of_heads(grad: Any, heads: int) -> Any:
     return grad.unflatten(-3, (heads, -1)).float().sum(-3).to(grad.dtype)
 
 
-def _mask(mask: Any, q: Any, k: Any) -> Any:
+def _mask(mask: Any, q: Any, k: Any, scale: float) -> Any:
     """Return the addend of the scores; None if there is none."""
+    if mask is None and scale == 0:
+        mask = torch.zeros((), device=q.device)
     if mask is not None and mask.dtype == torch.bool:
         mask = torch.zeros(mask.shape, device=q.device).masked_fill(~mask, -math.inf)
     return None if mask is None else mask.float().expand(*q.shape[:-1], k.shape[-2])

@@ -42,7 +42,7 @@ class Geometry:
         """Return what determines the kernel, for an input and filters of (output channels, channels, ...)."""
         return Convolution(
             part, tuple(image.shape[1:]), (weight.shape[0], *weight.shape[2:]), self.stride, self.padding,
-            self.dilation, self.groups, len(image), transposed,
+            self.dilation, self.groups, len(image), transposed, not all(_is_in_order(x) for x in (image, weight)),
         )  # fmt: skip
 
 
@@ -53,6 +53,8 @@ def convolution(
     """Compute a convolution, transposed or not: `aten.convolution`."""
     if x.dtype != weight.dtype or x.dim() != weight.dim() or x.dim() < 3:
         return NotImplemented
+    given = (stride, padding, dilation, transposed, output_padding, groups)
+    torch._C._select_conv_backend(x, weight, bias, *given, None)  # raises PyTorch's errors
     geometry = Geometry.of(x.dim() - 2, stride, padding, dilation, output_padding, groups)
     case = geometry.convolution("forward", x, weight, transposed)
     if transposed:
@@ -85,6 +87,11 @@ def convolution_backward(
     if output_mask[2]:
         results[2] = grad.sum([0, *range(2, grad.dim())])
     return NotImplemented if any(r is NotImplemented for r in results) else tuple(results)
+
+
+def _is_in_order(x: Any) -> bool:
+    """Return whether PyTorch gives cuDNN a tensor with channels before positions, like the recordings."""
+    return bool(torch._prims_common.suggest_memory_format(x) == torch.contiguous_format)
 
 
 def _transposed_size(x: Any, weight: Any, g: Geometry) -> tuple[int, ...]:
@@ -146,12 +153,12 @@ def _implicit(multiply: Multiplier, name: str, windows: Any, filters: Any, like:
     pieces = []
     for part in _images(grouped, prod(windows.shape[1:])):
         a = _k_last(part, rank, 1 + rank, layout)  # (images, groups, output positions, k)
-        a = a.movedim(1, 0).reshape(groups, -1, b.shape[1])
+        a = a.movedim(1, 0).reshape(groups, prod((len(part), *rest[:rank])), b.shape[1])
         one = {"a": a, "b": b} if groups > 1 else {"a": a[0], "b": b[0]}
         d = multiply(TensorProduct(operation=name, **one, out_dtype=like.dtype, convolves=True, kernel=kernel))
         if d is NotImplemented:
             return d
-        pieces.append(d.reshape(groups, len(part), *rest[:rank], -1).movedim(0, -2).flatten(-2))
+        pieces.append(d.reshape(groups, len(part), *rest[:rank], b.shape[-1]).movedim(0, -2).flatten(-2))
     y = torch.cat(pieces).movedim(-1, 1)
     return y.contiguous(memory_format=torch._prims_common.suggest_memory_format(like))
 
@@ -182,6 +189,11 @@ def in_turns(x: Any, layout: KLayout) -> Any:
     return x.unflatten(-1, (-1, ranges, tile)).transpose(-3, -2).flatten(-3)
 
 
+def _groups_first(x: Any, groups: int) -> Any:
+    """Rearrange (images, channels, positions) to (groups, channels, images and positions)."""
+    return x.movedim(1, 0).flatten(1).unflatten(0, (groups, -1))
+
+
 def _images(windows: Any, elements: int) -> Iterator[Any]:
     count = max(_WINDOW_ELEMENTS // max(elements, 1), 1)
     return iter(windows.split(count))
@@ -194,12 +206,11 @@ def _weight_gradient(multiply: Multiplier, x: Any, grad: Any, weight: Any, g: Ge
     padded = torch.nn.functional.pad(x, [n for p in reversed(g.padding) for n in (p, p)])
     windows = _windows(padded, weight.shape[2:], g.stride, g.dilation)
     windows = windows[(..., *(slice(0, n) for n in grad.shape[2:]), *[slice(None)] * rank)]
-    a = grad.movedim(1, 0).reshape(g.groups, grad.shape[1] // g.groups, -1)  # k: images, then output positions
+    a = _groups_first(grad, g.groups)  # k: images, then output positions
     a = in_turns(a, layout)
     result = torch.empty_like(weight, memory_format=torch.contiguous_format)
     for where in torch.cartesian_prod(*[torch.arange(n) for n in weight.shape[2:]]).reshape(-1, rank).tolist():
-        b = windows[(..., *where)].movedim(1, 0).reshape(g.groups, x.shape[1] // g.groups, -1)
-        b = in_turns(b, layout).mT
+        b = in_turns(_groups_first(windows[(..., *where)], g.groups), layout).mT
         one = {"a": a, "b": b} if g.groups > 1 else {"a": a[0], "b": b[0]}
         product = TensorProduct(
             operation="convolution:weight", **one, out_dtype=weight.dtype, convolves=True, kernel=kernel

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
 """The switch for PyTorch's matrix products: a context, a decorator, and a wrapper of modules."""
 
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, nullcontext
+import inspect
+import threading
+from collections.abc import Callable
+from contextlib import ExitStack
 from functools import wraps
 from types import TracebackType
 from typing import Any
@@ -13,14 +15,17 @@ from wmma_emu.errors import CallError, shorten
 from wmma_emu.instructions import Arch
 from wmma_emu.models import EmulationLog, EmulationOptions, options_of
 from wmma_emu.models.recipes import Recipe, StepErrors
+from wmma_emu.torch.fused_paths import without_fused_paths
 from wmma_emu.torch.mode import ProductMode
 from wmma_emu.torch.products import Multiplier
 from wmma_emu.torch.recipes import Keep, layers_in_recipes, layers_of
-from wmma_emu.torch.wrapper import emulated_module
+from wmma_emu.torch.wrapper import EmulatedModule
+
+_SUSPENDED = (inspect.isgeneratorfunction, inspect.iscoroutinefunction, inspect.isasyncgenfunction)
 
 
 class Emulation:
-    """An emulation of a chip's matrix products, made by `emulate`.
+    """An emulation of a chip's matrix products, made by `emulate`. A copy has a separate log.
 
     Attributes
     ----------
@@ -38,7 +43,8 @@ class Emulation:
         self.options = options
         self._multiply = Multiplier(options)
         self._layers = layers_of(self._multiply, recipe, high_precision, errors, seed)
-        self._entered: list[ExitStack] = []
+        self._given = (options, recipe, high_precision, errors, seed)
+        self._of_thread = threading.local()
 
     @property
     def log(self) -> EmulationLog:
@@ -55,23 +61,34 @@ class Emulation:
         """The recipe of linear layers; None without one."""
         return None if self._layers is None else self._layers.multiply.recipe
 
-    @contextmanager
-    def _modes(self) -> Iterator[None]:
-        """Emulate PyTorch's products in a block of code."""
-        with nullcontext() if self._layers is None else layers_in_recipes(), ProductMode(self._multiply, self._layers):
-            yield
-
     @property
     def multiplier(self) -> Multiplier:
         """The object that multiplies, for comparisons of emulations."""
         return self._multiply
 
-    def __enter__(self) -> "Emulation":
+    def mode(self) -> ProductMode:
+        """Return a mode of PyTorch that multiplies."""
+        return ProductMode(self._multiply, self._layers)
+
+    def switches(self) -> ExitStack:
+        """Set the switches of the whole process; closing the result restores them."""
         stack = ExitStack()
-        stack.callback(_set_fused_paths, *_set_fused_paths(False, False))
+        stack.enter_context(without_fused_paths())
+        if self._layers is not None:
+            stack.enter_context(layers_in_recipes())
+        return stack
+
+    @property
+    def _entered(self) -> list[ExitStack]:
+        """The emulations of this thread, one in another."""
+        found: list[ExitStack] = self._of_thread.__dict__.setdefault("entered", [])
+        return found
+
+    def __enter__(self) -> "Emulation":
+        stack = self.switches()
         if not self._entered:
             self._multiply.places.begin()
-        stack.enter_context(self._modes())
+        stack.enter_context(self.mode())
         self._entered.append(stack)
         return self
 
@@ -92,16 +109,25 @@ class Emulation:
         Raises
         ------
         CallError
-            If it is neither.
+            If it is neither; or a generator or a coroutine, which other code interrupts.
         """
         if isinstance(what, torch.nn.Module):
-            return emulated_module(what, self, self._modes)
+            return EmulatedModule(what, self)
         if not callable(what) or isinstance(what, type):
             raise CallError(
                 f"an emulation wraps a function or a torch.nn.Module, not {shorten(what)}; for a block of code write "
                 "with wmma_emu.torch.emulate(...):"
             )
+        if any(is_one(what) for is_one in _SUSPENDED):
+            name = shorten(getattr(what, "__name__", what))
+            raise CallError(
+                f"{name} is a generator or a coroutine, which other code interrupts; write with "
+                "wmma_emu.torch.emulate(...): around the products in it"
+            )
         return self._function(what)
+
+    def __reduce__(self) -> Any:
+        return Emulation, self._given
 
     def _function(self, function: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(function)
@@ -174,11 +200,3 @@ def emulate(
     h100 0x3f80000b measured
     """
     return Emulation(options_of(arch, options), recipe, high_precision, errors, seed)
-
-
-def _set_fused_paths(of_attention: bool, of_onednn: bool) -> tuple[bool, bool]:
-    """Switch PyTorch's fused paths, whose products no mode sees; return what they were."""
-    before = torch.backends.mha.get_fastpath_enabled(), torch._C._get_mkldnn_enabled()
-    torch.backends.mha.set_fastpath_enabled(of_attention)
-    torch._C._set_mkldnn_enabled(of_onednn)
-    return before

@@ -56,8 +56,13 @@ class TensorProduct:
 SETTINGS: Mapping[str, Callable[[bool], bool]] = {
     "tf32": lambda convolves: _tf32(torch.backends.cudnn.conv if convolves else torch.backends.cuda.matmul),
     "f16 sums": lambda _: bool(torch.backends.cuda.matmul.allow_fp16_accumulation),
+    "no f16 partials": lambda _: not torch.backends.cuda.matmul.allow_fp16_reduced_precision_reduction,
+    "no bf16 partials": lambda _: not torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction,
 }
 """Functions that read PyTorch's settings; they take whether the operation is a convolution."""
+
+NARROW_INTEGERS = frozenset({torch.int8, torch.uint8, torch.int16})
+"""Dtypes of results in which PyTorch's sums wrap around on the host; no kernel of a GPU returns them."""
 
 
 @dataclass(eq=False)
@@ -89,7 +94,7 @@ class Multiplier:
     def __call__(self, product: TensorProduct) -> Any:
         """Multiply; return NotImplemented if the chip has no instruction for the dtypes."""
         kind = self.kind(product)
-        if kind is None:
+        if kind is None or product.out_dtype in NARROW_INTEGERS:
             return NotImplemented
         if cuda_tensors.stays_on_gpu(self.of_arrays, kind, product):
             return cuda_tensors.product_on_gpu(self.of_arrays, product)

@@ -11,6 +11,7 @@ _QUANTISED = "products of PyTorch's quantised tensors"
 _ATTENTION = "attention of this kind has no stated algorithm"
 _ALGEBRA = "linear algebra of cuSOLVER and MAGMA"
 _OTHERS = "an operation of another device"
+_CUSTOM = "a custom operation, whose products are not seen"
 
 UNTOUCHED: Mapping[str, str] = {
     "mv": _VECTOR, "addmv": _VECTOR, "dot": _VECTOR, "vdot": _VECTOR, "ger": _VECTOR, "addr": _VECTOR,
@@ -52,6 +53,9 @@ UNTOUCHED_FAMILIES: Mapping[str, str] = {
 }  # fmt: skip
 """The reason for operations whose names begin so. A few of them, such as norms of vectors, have no products."""
 
+_PYTORCHS = frozenset({"aten", "prims", "rngprims", "debugprims", "profiler", "c10d", "_c10d_functional"})
+"""Namespaces without products; those of ATen have the names above."""
+
 _WITHOUT_PRODUCTS = ("norm", "check_errors", "_powsum", "cross", "diagonal")
 
 
@@ -69,7 +73,8 @@ def reason_of(name: str) -> str:
         return UNTOUCHED[name]
     if name.endswith(_WITHOUT_PRODUCTS):
         return ""
-    return next((reason for family, reason in UNTOUCHED_FAMILIES.items() if name.startswith(family)), "")
+    found = next((reason for family, reason in UNTOUCHED_FAMILIES.items() if name.startswith(family)), "")
+    return found or (_CUSTOM if "::" in name and name.partition("::")[0] not in _PYTORCHS else "")
 
 
 NOT_THIS_CALL = "a dtype, layout, device or option that has no rule"

@@ -68,6 +68,38 @@ def test_options_can_be_compared_instead_of_chips(model):
     assert found.reference == "one range" and found.of("four ranges")[0].distance.share > 0
 
 
+def test_options_of_one_chip_are_switched_like_fields_of_two(model):
+    for options in ({"changes": {"fraction_bits": 20}}, {"model_of": {"fraction_bits": "v100"}}):
+        found = we.torch.compare(model, X, {"h100": "h100", "other": {"arch": "h100", **options}}, products=False)
+        (bits,) = found.mechanisms
+        assert bits.mechanism == "bits cut" and found.explained == {"other": True}
+        assert bits.alone == found.output("other") and bits.without.share == 0 < bits.alone.share
+
+
+def test_a_model_that_writes_into_its_inputs_has_the_same_inputs_in_every_run(model):
+    x = X.clone()
+    found = we.torch.compare(lambda y: model(y.mul_(2)), x, ["h100", "sm_90"], products=False)
+    same(x, X)
+    assert found.output("sm_90").share == 0
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_scripted_modules_are_compared_by_their_output(model):
+    found = we.torch.compare(torch.jit.script(model), X, ["a100", "h100"], products=False)
+    assert [x.layer for x in found.of("h100")] == ["output"] and found.explained["h100"]
+
+
+def test_an_output_without_rows_has_no_decision(model):
+    found = we.torch.compare(lambda x: model(x).sum(), X, ["a100", "h100"], products=False)
+    assert "choose" not in str(found)
+
+
+def test_batches_leave_the_state_of_a_model_as_it_was():
+    model = torch.nn.Sequential(torch.nn.Conv1d(4, 8, 3), torch.nn.BatchNorm1d(8)).half()
+    we.torch.batch_invariance(model, numbers(2, 4, 9, dtype=torch.float16), ["h100"], batches=[2])
+    assert int(model[1].num_batches_tracked) == 0 and not model[1].running_mean.any()
+
+
 def test_products_of_equal_operands_show_what_rounding_hides(model):
     found = we.torch.compare(model, X, chips=["a100", "h100"], mechanisms=False)
     first = found.products[0]

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
-from torch.utils._pytree import tree_iter
+from torch.utils._pytree import tree_iter, tree_map_only
 
+from wmma_emu.errors import ArgumentError, shorten
 from wmma_emu.models import EmulationLog, EmulationOptions
 from wmma_emu.torch.emulation import Emulation
 from wmma_emu.torch.products import Multiplier
@@ -29,13 +30,13 @@ class ModelRun:
 def run(model: Any, inputs: Any, options: EmulationOptions, loss: Loss | None = None) -> ModelRun:
     """Run a model in an emulation; with a loss, its gradients, too, as ``"gradient of NAME"``."""
     emulation, tensors = Emulation(options), dict[str, Any]()
-    with _restored(model), _recorded(model, tensors), emulation:
+    with restored(model), _recorded(model, tensors), emulation:
         if loss is None:
             with torch.no_grad():
                 result = call(model, inputs)
         else:
             result = call(model, inputs)
-            loss(result).backward()
+            _number(loss(result)).backward()
             tensors |= {
                 f"gradient of {name}": x.grad.detach().clone()
                 for name, x in model.named_parameters() if x.grad is not None
@@ -45,8 +46,19 @@ def run(model: Any, inputs: Any, options: EmulationOptions, loss: Loss | None = 
     return ModelRun(tensors, output, emulation.log, emulation.multiplier)
 
 
+def _number(value: Any) -> Any:
+    """Return a loss, which must be one number with a gradient."""
+    if not isinstance(value, torch.Tensor) or value.numel() != 1 or not value.requires_grad:
+        raise ArgumentError(
+            f"loss returned {shorten(value)}; it must return a tensor of one number that has a gradient, such as "
+            "output.float().square().mean()"
+        )
+    return value
+
+
 def call(model: Any, inputs: Any) -> Any:
-    """Call a model with its inputs: a tensor, a tuple of arguments, or a dictionary of keywords."""
+    """Call a model with copies of its inputs: a tensor, a tuple of arguments, or a dictionary of keywords."""
+    inputs = tree_map_only(torch.Tensor, lambda x: x.detach().clone().requires_grad_(x.requires_grad), inputs)
     if isinstance(inputs, dict):
         return model(**inputs)
     return model(*inputs) if isinstance(inputs, tuple | list) else model(inputs)
@@ -78,7 +90,10 @@ def _recorded(model: Any, tensors: dict[str, Any]) -> Iterator[None]:
 
         return hook
 
-    handles = [module.register_forward_hook(keep(name or "output")) for name, module in model.named_modules()]
+    handles = [
+        module.register_forward_hook(keep(name or "output"))
+        for name, module in model.named_modules() if not isinstance(module, torch.jit.ScriptModule)
+    ]  # fmt: skip
     try:
         yield
     finally:
@@ -87,7 +102,7 @@ def _recorded(model: Any, tensors: dict[str, Any]) -> Iterator[None]:
 
 
 @contextmanager
-def _restored(model: Any) -> Iterator[None]:
+def restored(model: Any) -> Iterator[None]:
     """Run with the same random numbers each time, and give buffers and gradients their values back."""
     is_module = isinstance(model, torch.nn.Module)
     buffers = [(x, x.clone()) for x in model.buffers()] if is_module else []

@@ -10,7 +10,7 @@ import torch
 from wmma_emu.display import in_columns
 from wmma_emu.errors import ArgumentError, OptionError, shorten
 from wmma_emu.formats.arrays import integer_of
-from wmma_emu.torch.comparing.activations import call, first_tensor
+from wmma_emu.torch.comparing.activations import call, first_tensor, restored
 from wmma_emu.torch.comparing.compare import Chips, named_options
 from wmma_emu.torch.comparing.distances import TensorDistance, distance
 from wmma_emu.torch.emulation import Emulation
@@ -104,6 +104,8 @@ def batch_invariance(
     """
     wanted = [("batch", batches, 1), ("position", positions, 0), ("padding", padding, 0)]
     for name, values, least in wanted:
+        if not isinstance(values, Sequence) or isinstance(values, str):
+            raise OptionError(f"{name}: {shorten(values)} is not a list of integers")
         for value in values:
             if integer_of(value) is None or value < least:
                 raise OptionError(f"{name}: {shorten(value)} is not an integer of at least {least}")
@@ -118,7 +120,7 @@ def batch_invariance(
 
         def output(order: list[int], pad: int = 0, emulation: Emulation = emulation) -> Any:
             batch = _mapped(inputs, lambda x: _padded(x[[i % len(x) for i in order]], pad, pad_value))
-            with emulation, torch.no_grad():
+            with restored(model), emulation, torch.no_grad():
                 return first_tensor(call(model, batch))
 
         alone = output([0])[0]
@@ -147,8 +149,8 @@ def _variants(
 
 def _tensors(inputs: Any) -> list[Any]:
     found = [x for x in _values(inputs) if isinstance(x, torch.Tensor) and x.dim()]
-    if not found or any(len(x) != len(found[0]) for x in found):
-        raise ArgumentError("the inputs must be tensors whose first axis is the batch, all of the same length")
+    if not found or any(len(x) != len(found[0]) for x in found) or not len(found[0]):
+        raise ArgumentError("the inputs must be tensors whose first axis is the batch, all of the same length, above 0")
     return found
 
 

@@ -55,8 +55,8 @@ def compare(
     ------
     UnsupportedInstructionError
         If a chip or an option does not exist, or there are fewer than two.
-    FragmentMismatchError
-        If the model returns no tensor of numbers.
+    ArgumentError
+        If the model returns no tensor of numbers, has no products, or is emulated already; or the loss is not a number.
 
     Examples
     --------
@@ -79,6 +79,11 @@ def compare(
             f"the model returned no tensor of floating-point numbers; compare needs one, such as logits: pass a "
             f"function of the inputs that returns it, instead of {shorten(type(model).__name__)}"
         )
+    if not runs[reference].log:
+        raise ArgumentError(
+            "no product of the model was emulated: it has no matrix products, or it is wrapped in an emulation, which "
+            "counts instead of the chips; pass the model itself"
+        )
     effects, explained = list[MechanismEffect](), dict[str, bool]()
     for name in others if mechanisms else ():
         switches = _Switches(model, inputs, loss, named[reference], named[name], runs[reference])
@@ -99,13 +104,17 @@ def named_options(chips: Any, options: Mapping[str, Any], least: int = 2) -> dic
     """Return the options of each chip by the name that the user gave."""
     if isinstance(chips, str | Arch):
         raise OptionError(f"chips={shorten(chips)} is one chip; pass a list with the reference first")
+    if not isinstance(chips, Mapping | Sequence):
+        raise OptionError(f"chips={shorten(chips)} is not a list of chips; pass ['a100', 'h100']")
     if isinstance(chips, Mapping):
         given = {name: dict(x) if isinstance(x, Mapping) else {"arch": x} for name, x in chips.items()}
     else:
         given = {x if isinstance(x, str) else str(x): {"arch": x} for x in chips}
     if len(given) < least:
         needs = "the reference and another" if least > 1 else "at least one"
-        raise OptionError(f"chips={shorten(chips)} has {len(given)} chip{'s' * (len(given) != 1)}; pass {needs}")
+        plural = "s" * (len(given) != 1)
+        twice = ", named twice" if given and len(given) < len(chips) else ""
+        raise OptionError(f"chips={shorten(chips)} has {len(given)} chip{plural}{twice}; pass {needs}")
     for name, x in given.items():
         if x.get("arch") is None:
             raise CallError(f"chips: {shorten(name)} has no chip; pass its options with arch=")

@@ -25,9 +25,11 @@ class Mechanism:
     def switched(self, options: EmulationOptions, source: EmulationOptions) -> EmulationOptions:
         """Return options with this mechanism of another emulation."""
         chip = source.arch.name if source.arch is not None else ""
+        changes = {name: value for name, value in options.changes.items() if name not in self.fields}
         return options.but({
             **{name: getattr(source, name) for name in self.options},
-            "model_of": {**options.model_of, **dict.fromkeys(self.fields, chip)},
+            "model_of": {**options.model_of, **{name: source.model_of.get(name, chip) for name in self.fields}},
+            "changes": changes | {name: value for name, value in source.changes.items() if name in self.fields},
         })  # fmt: skip
 
 

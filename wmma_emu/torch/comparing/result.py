@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from wmma_emu.display import render
+from wmma_emu.errors import OptionError, shorten
 from wmma_emu.torch.comparing.distances import TensorDistance
 
 
@@ -129,6 +130,10 @@ class ModelComparison:
 
     def output(self, chip: str) -> TensorDistance:
         """Return the distance of the model's output."""
+        if chip not in self.chips[1:]:
+            raise OptionError(
+                f"{shorten(chip)} was not compared with {self.reference}; the others are {', '.join(self.chips[1:])}"
+            )
         return next(x.distance for x in reversed(self.of(chip)) if x.layer == "output")
 
     def first_difference(self, chip: str) -> LayerDifference | None:
@@ -143,6 +148,8 @@ class ModelComparison:
         >>> ModelComparison((), (), (), (), (), {}, {}).to_dicts("mechanisms")
         []
         """
+        if what not in ("layers", "products", "mechanisms"):
+            raise OptionError(f"{shorten(what)} is not a table; use 'layers', 'products' or 'mechanisms'")
         return [x.to_dict() for x in getattr(self, what)]
 
     def to_html(self) -> str:

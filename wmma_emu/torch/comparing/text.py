@@ -64,7 +64,7 @@ def sentences(found: ModelComparison) -> Iterator[str]:
             names = " and ".join(x.mechanism for x in found.mechanisms if x.chip == chip)
             what = f"{names} switched to {found.reference}'s" if names else "no mechanism in which they differ"
             yield f"{chip}: with {what}, {'no bit' if found.explained[chip] else 'the output still'} differs"
-    yield from map(str, found.decisions)
+    yield from (str(x) for x in found.decisions if x.rows)
 
 
 def tables(found: ModelComparison) -> Iterator[TextTable]:
