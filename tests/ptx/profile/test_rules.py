@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import wmma_emu as we
-from tests.ptx.profile.kernels import DIVERGING, TRANSPOSED, profile_of, transposed
+from tests.ptx.profile.kernels import DIVERGING, GUARDED_BARRIER, TRANSPOSED, profile_of, transposed
 
 
 @pytest.mark.parametrize(("pitch", "conflicts"), [(4, 0), (8, 1), (64, 15), (128, 31), (132, 0), (0, 0)])
@@ -68,3 +68,10 @@ def test_threads_of_a_partial_warp_do_not_diverge():
 def test_profile_is_true_or_false():
     with pytest.raises(we.errors.OptionError, match="profile='yes' is neither True nor False"):
         we.ptx.LaunchOptions(profile="yes")
+
+
+@pytest.mark.parametrize("blocks", [3, 3001])
+def test_the_last_wave_counts_its_own_blocks_and_a_barrier_the_warps_whose_guard_holds(blocks):
+    total = profile_of(GUARDED_BARRIER, "guarded", blocks, 64, np.zeros(1, np.uint32)).total
+    assert (total.global_requests, total.global_bytes) == (2 * blocks, 64 * 4 * blocks)
+    assert total.barriers == blocks

@@ -55,7 +55,8 @@ class Counters:
         The instructions for which warps wait at barriers: the last warp to arrive has executed that many more than the
         others since they met before. Each instruction counts as one step of time, whatever it does.
     mbarrier_operations : int
-        Executions of ``mbarrier`` instructions by warps.
+        Executions of ``mbarrier`` instructions by warps. These, barriers, textures and matrix instructions count in
+        warps with a thread whose guard holds.
 
     Examples
     --------

@@ -28,6 +28,11 @@ class ExecutionCosts(NamedTuple):
     of_thread: Mapping[str, int]
     operand_bytes: int
 
+    @property
+    def are_of_warps(self) -> bool:
+        """Whether anything counts by warp."""
+        return bool(self.of_warp or self.operand_bytes)
+
 
 class ProgramFacts:
     """The facts of the instructions of a program.
