@@ -71,6 +71,7 @@ def transposed(pitch, warps=1):
     text = TRANSPOSED.replace("PITCH", str(pitch)).replace("SHARED", str(max(pitch * 32 * warps, 128)))
     return profile_of(text, "transposed", 1, 32 * warps, np.arange(32 * warps, dtype=np.uint32))
 
+
 GUARDED_BARRIER = (
     HEAD
     + """

@@ -107,6 +107,7 @@ def test_a_comparison_names_what_became_worse_and_better():
     (lambda p: p.compare("before.json"), r"before is 'before\.json'; pass a Profile: Profile\.read\(file\) reads one"),
     (lambda p: p.to_text("80"), "width='80' is not a number of columns"),
     (lambda p: we.ptx.Profile()["gemm.cu:41"], "the profile is empty: no kernel was launched while it counted"),
+    (lambda p: we.ptx.Profile().require("bank_conflicts <= 0"), "nothing shows whether bank_conflicts <= 0 holds"),
     (lambda p: p + 1, "unsupported operand"),
 ])  # fmt: skip
 def test_a_wrong_use_says_what_is_expected(profile, use, message):
@@ -127,6 +128,21 @@ def test_a_broken_limit_names_the_lines_and_a_fix(profile):
         "  line 13: 4.00  ld.global.u32 %r2, [%d1];",
         "  lanes that access adjacent addresses share sectors: 32 words of 4 bytes are 4 sectors",
     ]
+
+
+@pytest.mark.parametrize(("limit", "lines"), [
+    ("global_sectors <= 7", ["  transposed.cu:9: 4", "  line 13: 4  ld.global.u32 %r2, [%d1];"]),
+    ("sector_use >= 2", ["  transposed.cu:9: 1.00", "  line 13: 1.00  ld.global.u32 %r2, [%d1];"]),
+    ("global_requests >= 3", []),
+])  # fmt: skip
+def test_a_broken_limit_names_the_parts_of_a_sum_and_lines_that_have_the_ratio(profile, limit, lines):
+    with pytest.raises(we.errors.ProfileLimitError) as caught:
+        profile.require(limit)
+    assert [x for x in str(caught.value).splitlines()[1:] if ": " in x and "lanes that" not in x] == lines
+
+
+def test_a_line_without_accesses_is_within_every_limit_of_their_ratios(profile):
+    profile.require("sector_use >= 0.5", line="line 15")
 
 
 def test_a_line_is_shown_in_a_failed_assertion_by_its_source(profile):

@@ -174,3 +174,9 @@ RATIOS = (
     "intensity",
 )  # fmt: skip
 """The names of the values that follow from the counters."""
+
+WHOLES = {
+    "active_lanes": "executions", "sectors_per_request": "global_requests", "wavefronts_per_request": "shared_requests",
+    "conflicts_per_request": "shared_requests", "sector_use": "global_sectors", "intensity": "traffic",
+}  # fmt: skip
+"""The divisor of each ratio; where it is 0, there is no ratio. ``traffic`` is a sum."""

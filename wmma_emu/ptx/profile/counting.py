@@ -131,7 +131,7 @@ class Counting:
     ) -> None:  # fmt: skip
         """Count an access by ``count``, unless it repeats an earlier one of the instruction at other addresses.
 
-        ``shape`` is that of the wave's threads; the last wave of a launch has fewer blocks than the others.
+        ``shape`` is the shape of the wave's threads; the last wave of a launch may have fewer blocks than the others.
         """
         index = self._index.get(id(instruction))
         if index is None:

@@ -56,6 +56,10 @@ class ProgramFacts:
             self._described = tuple(_description(program, x) for x in self.instructions)
         return self._described
 
+    def files(self, program: KernelProgram) -> set[str]:
+        """Return the source files of the instructions, by their names in the PTX."""
+        return {x["file"] for x in self.described(program)} - {""}
+
 
 def _description(program: KernelProgram, instruction: PtxInstruction) -> dict[str, Any]:
     source = next(iter(own_frames(instruction.source)), None)
