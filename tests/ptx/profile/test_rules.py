@@ -6,6 +6,8 @@ import pytest
 
 import wmma_emu as we
 from tests.ptx.profile.kernels import DIVERGING, GUARDED_BARRIER, TRANSPOSED, profile_of, transposed
+from wmma_emu.ptx.profile.instruction_costs import _KINDS
+from wmma_emu.ptx.steps.table import MACHINE_STEPS, VALUE_STEPS
 
 
 @pytest.mark.parametrize(("pitch", "conflicts"), [(4, 0), (8, 1), (64, 15), (128, 31), (132, 0), (0, 0)])
@@ -75,3 +77,9 @@ def test_the_last_wave_counts_its_own_blocks_and_a_barrier_the_warps_whose_guard
     total = profile_of(GUARDED_BARRIER, "guarded", blocks, 64, np.zeros(1, np.uint32)).total
     assert (total.global_requests, total.global_bytes) == (2 * blocks, 64 * 4 * blocks)
     assert total.barriers == blocks
+
+
+def test_every_instruction_without_a_kind_of_its_own_calculates():
+    calculating = {name.partition(".")[0] for name in VALUE_STEPS}
+    others = {name.partition(".")[0] for name in MACHINE_STEPS} - calculating - {"wmma"}
+    assert others - _KINDS.keys() == set()

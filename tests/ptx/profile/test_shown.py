@@ -3,6 +3,7 @@
 
 import csv
 import html.parser
+import json
 
 import pytest
 
@@ -63,6 +64,25 @@ def test_csv_has_a_row_for_each_line(profile):
     assert len(list(csv.DictReader(profile.to_csv("ptx").splitlines()))) == len(profile.ptx_lines)
     with pytest.raises(we.errors.UnknownNameError, match="by='file' is neither"):
         profile.to_csv("file")
+
+
+@pytest.mark.parametrize(("part", "damage", "message"), [
+    ("kernel", {"arch": "sm_999"}, "there is no chip 'sm_999'"),
+    ("kernel", {"block": [0, 1, 1]}, "a size of the block is 0, not an integer of at least 1"),
+    ("kernel", {"launches": "a"}, "launches is 'a'"),
+    ("kernel", {"kernel": None}, "kernel is None, not a string"),
+    ("instruction", {"executions": -4}, "executions is -4"),
+    ("instruction", {"shared_requests": 1.5}, r"shared_requests is 1\.5"),
+    ("instruction", {"text": 5}, "text is 5, not a string"),
+    ("instruction", {"conflicting": [[0, 4], 4, True, 0]}, "the number of lanes is 2"),
+    ("instruction", {"unknown": 1}, "unexpected keyword argument 'unknown'"),
+])  # fmt: skip
+def test_a_damaged_file_is_refused(profile, part, damage, message):
+    given = json.loads(profile.to_json())
+    (kernel,) = given["kernels"]
+    (kernel if part == "kernel" else kernel["instructions"][0]).update(damage)
+    with pytest.raises(we.errors.ArgumentValueError, match=f"is not a profile .*{message}"):
+        we.ptx.Profile.from_json(json.dumps(given))
 
 
 class _Balance(html.parser.HTMLParser):
