@@ -78,6 +78,15 @@ def test_profiles_without_a_kernel_in_common_are_not_compared():
         launch(module_of(ONE)).compare(launch(module_of(ONE, "j")))
 
 
+def test_an_edited_line_is_neither_worse_nor_better_unless_its_kernel_is():
+    before = launch(module_of(ONE))
+    assert str(launch(module_of(f"{ONE}  // all")).compare(before)) == "no counter changed"
+    worse = launch(module_of(f"{ONE}  // all", pitch=128)).compare(before).worse
+    assert [str(x) for x in worse] == [
+        "k: global sectors 4 -> 32", "kernel.cu: x[threadIdx.x] = 1;  // all: global sectors 0 -> 32",
+    ]  # fmt: skip
+
+
 def test_a_line_of_the_ptx_of_several_modules_names_its_kernel():
     other = profile_of(DIVERGING, "diverging", 1, 32, np.zeros(32, np.uint32), 32)
     both = transposed(4) + other

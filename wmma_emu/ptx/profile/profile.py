@@ -199,7 +199,9 @@ class Profile:
     def compare(self, before: "Profile") -> ProfileChanges:
         """Compare the kernels that both have with an earlier profile of the same launches.
 
-        Lines are compared by their text, so that lines that only moved do not differ.
+        Lines are compared by their text, so that lines that only moved do not differ. A line that only one of the
+        profiles has is listed for the counters that change in the same direction in the total of a kernel: a line that
+        was edited, and counts as before, is neither worse nor better.
 
         Raises
         ------
@@ -216,8 +218,11 @@ class Profile:
             raise ArgumentValueError(f"the profiles have no kernel in common: the kernels before are {had}, now {has}")
         old, new = before._only(common), self._only(common)
         kernels = changes_of(old._totals(), new._totals())
-        lines = changes_of(old._by_text(), new._by_text())
-        changes = [*kernels, *lines]
+        changed = {(x.counter, x.is_worse) for x in kernels}
+        lines_before, lines_now = old._by_text(), new._by_text()
+        both = lines_before.keys() & lines_now.keys()
+        lines = changes_of(lines_before, lines_now)
+        changes = [*kernels, *(x for x in lines if x.where in both or (x.counter, x.is_worse) in changed)]
         return ProfileChanges(
             tuple(x for x in changes if x.is_worse), tuple(x for x in changes if not x.is_worse)
         )  # fmt: skip
