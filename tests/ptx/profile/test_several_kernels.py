@@ -67,7 +67,7 @@ def test_kernels_of_one_name_are_compared_together_and_limited_apart():
     before = launch(module_of(ONE)) + launch(module_of(ONE, pitch=8))
     now = launch(module_of(ONE, pitch=128)) + launch(module_of(ONE, pitch=8))
     assert str(now.compare(before)).splitlines()[1] == "  k: global sectors 12 -> 40"
-    with pytest.raises(we.errors.UnknownNameError, match="k is the name of 2 kernels, for sm_90 and sm_90"):
+    with pytest.raises(we.errors.UnknownNameError, match="k is the name of 2 different kernels"):
         now["k"]
     with pytest.raises(we.errors.ProfileLimitError, match=r"k: global_sectors is 32; .*\n  kernel.cu:2: 32  x"):
         now.require("global_sectors <= 8")
@@ -76,6 +76,15 @@ def test_kernels_of_one_name_are_compared_together_and_limited_apart():
 def test_profiles_without_a_kernel_in_common_are_not_compared():
     with pytest.raises(we.errors.ArgumentValueError, match="no kernel in common: the kernels before are j, now k"):
         launch(module_of(ONE)).compare(launch(module_of(ONE, "j")))
+
+
+def test_instances_of_a_template_have_their_full_names():
+    names = "_Z1kILi1EEvPi", "_Z1kILi4EEvPi"
+    module = we.ptx.Module(HEAD + "".join(f".visible .entry {x}() {{ ret; }}" for x in names), arch="sm_90")
+    with we.ptx.profiling() as profile:
+        for name in (*names, names[1]):
+            module[name][1, 32]()
+    assert [x.kernel for x in profile.kernels] == ["k<1>", "k<4>"] and profile["k<4>"].launches == 2
 
 
 def test_an_edited_line_is_neither_worse_nor_better_unless_its_kernel_is():

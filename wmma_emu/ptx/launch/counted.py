@@ -5,12 +5,13 @@ from functools import partial
 
 from wmma_emu.instructions import Arch
 from wmma_emu.ptx.launch.machine_code import target_of
+from wmma_emu.ptx.launch.names import distinct_name
 from wmma_emu.ptx.launch.options import LaunchOptions
 from wmma_emu.ptx.launch.registers import registers_of
 from wmma_emu.ptx.launch.runner import Runner
 from wmma_emu.ptx.profile.counting_launch import CountingLaunch
 from wmma_emu.ptx.profile.coverage import KernelCoverage, SourcePlace
-from wmma_emu.ptx.profile.lines import KernelProfile, profiled_instructions
+from wmma_emu.ptx.profile.lines import KernelProfile, ProfiledInstruction, profiled_instructions
 from wmma_emu.ptx.profile.profile import Profile
 from wmma_emu.ptx.profile.program_facts import facts_of
 from wmma_emu.ptx.profile.session import current_sessions
@@ -27,23 +28,12 @@ def counting_of(launch: Runner, options: LaunchOptions) -> CountingLaunch | None
 
 def profile_of(launch: Runner, counting: CountingLaunch) -> Profile | None:
     """Return the profile of a finished launch, and add it to the current sessions; None if only its coverage counts."""
-    kernel = launch.kernel
-    program = kernel.compiled.program
-    files = kernel.module.files
+    program, files = launch.kernel.compiled.program, launch.kernel.module.files
     paths = {name: path for name, path in files.paths.items() if name}
     sources = {paths.get(x, x): files.text(x) for x in sorted(facts_of(program.instructions).files(program))}
     sources = {file: text for file, text in sources.items() if text}
-    instructions = profiled_instructions(
-        program, counting.counters(), counting.conflicting, counting.late, paths
-    )  # fmt: skip
-    found = Profile()
-    if counting.accesses:
-        one = KernelProfile(
-            kernel.called, kernel.module.arch.name, 1, (*launch.grid,), (*launch.block,),
-            program.shared_bytes + launch.shared_bytes, instructions,
-            partial(_registers, kernel.module.text, kernel.module.arch, kernel.name),
-        )  # fmt: skip
-        found = Profile((one,), sources)
+    instructions = profiled_instructions(program, counting.counters(), counting.conflicting, counting.late, paths)
+    found = Profile((_kernel_of(launch, instructions),), sources) if counting.accesses else Profile()
     coverage = KernelCoverage()
     if not all(x.counts for x in current_sessions()):
         lines = {(paths.get(file, file), number) for file, number in _lines_of(launch)}
@@ -51,6 +41,15 @@ def profile_of(launch: Runner, counting: CountingLaunch) -> Profile | None:
     for session in current_sessions():
         session.add(found, coverage)
     return found if counting.accesses else None
+
+
+def _kernel_of(launch: Runner, instructions: tuple[ProfiledInstruction, ...]) -> KernelProfile:
+    kernel, module = launch.kernel, launch.kernel.module
+    return KernelProfile(
+        distinct_name(kernel.name, (*module.program.kernels,)), module.arch.name, 1, (*launch.grid,), (*launch.block,),
+        kernel.compiled.program.shared_bytes + launch.shared_bytes, instructions,
+        partial(_registers, module.text, module.arch, kernel.name),
+    )  # fmt: skip
 
 
 def _registers(text: str, arch: Arch, kernel: str) -> int:

@@ -143,8 +143,7 @@ class Profile:
         """
         named = [x for x in self.kernels if x.kernel == key]
         if len(named) > 1:
-            chips = listed(x.arch for x in named)
-            raise UnknownNameError(f"{key} is the name of {len(named)} kernels, for {chips}; profile.kernels has them")
+            raise UnknownNameError(f"{key} is the name of {len(named)} different kernels; profile.kernels has them")
         if named:
             return named[0]
         if not self.kernels:
