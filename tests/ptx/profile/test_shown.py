@@ -44,6 +44,10 @@ def test_the_text_says_what_conflicts(profile):
     assert "st.shared" in profile.to_text(160, by="ptx")
 
 
+def test_an_empty_profile_says_so():
+    assert str(we.ptx.Profile()) == "the profile is empty: no kernel was launched while it counted"
+
+
 def test_json_is_read_again(profile, tmp_path):
     profile.write(tmp_path / "a.json")
     again = we.ptx.Profile.read(tmp_path / "a.json")

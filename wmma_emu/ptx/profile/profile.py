@@ -367,6 +367,8 @@ class Profile:
         """
         if integer_of(width) is None:
             raise ArgumentError(f"width={shorten(width)} is not a number of columns, such as 100")
+        if not self.kernels:
+            return _EMPTY
         summaries = [line for kernel in self.kernels for line in wrapped_summary_of(kernel, width)]
         lines = self._lines_by(by)
         return "\n".join([*summaries, *(["", *table_of(lines, width, color=color)] if lines else [])])
