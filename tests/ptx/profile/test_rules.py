@@ -79,7 +79,7 @@ def test_the_last_wave_counts_its_own_blocks_and_a_barrier_the_warps_whose_guard
     assert total.barriers == blocks
 
 
-def test_every_instruction_without_a_kind_of_its_own_calculates():
+def test_every_instruction_without_an_own_kind_calculates():
     calculating = {name.partition(".")[0] for name in VALUE_STEPS}
     others = {name.partition(".")[0] for name in MACHINE_STEPS} - calculating - {"wmma"}
     assert others - _KINDS.keys() == set()

@@ -44,7 +44,7 @@ def test_the_text_says_what_conflicts(profile):
     assert "st.shared" in profile.to_text(160, by="ptx")
 
 
-def test_an_empty_profile_says_so():
+def test_the_text_of_an_empty_profile_is_a_sentence():
     assert str(we.ptx.Profile()) == "the profile is empty: no kernel was launched while it counted"
 
 
