@@ -11,7 +11,7 @@ import pytest
 if TYPE_CHECKING:
     from pytest_wmma_emu.files import Files
     from pytest_wmma_emu.launches import Launches
-    from pytest_wmma_emu.profiles import Coverage, Profiles, TestProfile
+    from pytest_wmma_emu.profiles import Profiles, TestProfile
     from wmma_emu.ptx.launch.emulated_gpu import EmulatedGpu
     from wmma_emu.ptx.launch.options import Launched
 
@@ -42,7 +42,6 @@ class _Session:
     launches: "Launches | None" = None
     files: "Files | None" = None
     profiles: "Profiles | None" = None
-    coverage: "Coverage | None" = None
 
     def watch(self, launched: "Launched") -> None:
         """Record a launch for the report of its test, and for the files of the run."""
@@ -171,8 +170,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("kernel_cov"):
         from pytest_wmma_emu.profiles import Coverage
 
-        session.coverage = Coverage(config)
-        config.pluginmanager.register(session.coverage)
+        config.pluginmanager.register(Coverage(config))
     if config.getoption("kernel_baseline_update") or any(config.getoption(f"kernel_{x}") for x in _FILES):
         from pytest_wmma_emu.files import Files
 
@@ -209,14 +207,6 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     """Apply the silences of the test's markers to all its launches; separate the examples of Hypothesis; count."""
-    coverage = item.config.stash[_SESSION].coverage
-    if coverage is not None:
-        with coverage.of_test():
-            return (yield from _profiled(item))
-    return (yield from _profiled(item))
-
-
-def _profiled(item: pytest.Item) -> Generator[None, object, object]:
     if any(item.iter_markers(_LIMITS)) or item.config.stash[_SESSION].profiles is not None:
         with _profiles(item.config).of_test(item, _LIMITS):
             return (yield from _called(item))

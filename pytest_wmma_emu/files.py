@@ -13,7 +13,7 @@ from wmma_emu.errors import OptionError
 from wmma_emu.ptx import Baseline, Finding, sarif
 from wmma_emu.ptx.launch.options import Launched
 
-__all__ = ["Files"]
+__all__ = ["Files", "require_folder"]
 
 _KEY = "wmma_emu_reports"
 _MOST_LISTED = 10
@@ -40,6 +40,14 @@ class _Found:
         return {"findings": [{x: getattr(each, x) for x in fields} for each in self._findings], "known": []}
 
 
+def require_folder(option: str, path: Path) -> None:
+    """Reject a file of an option that cannot be written at the end of the run, before the tests run."""
+    if not path.parent.is_dir():
+        raise pytest.UsageError(f"{option}={path}: there is no directory {path.parent}; make it first")
+    if path.is_dir():
+        raise pytest.UsageError(f"{option}={path} is a directory; name a file")
+
+
 class Files:
     """The files of a test run, and the reports of its launches.
 
@@ -59,8 +67,7 @@ class Files:
         self.test = ""
         self.baseline = self._read()
         for name, path in self._paths.items():
-            if not path.parent.is_dir():
-                raise pytest.UsageError(f"--kernel-{name}={path}: there is no directory {path.parent}; make it first")
+            require_folder(f"--kernel-{name}", path)
 
     def _read(self) -> Baseline | None:
         path = self._paths.get("baseline")

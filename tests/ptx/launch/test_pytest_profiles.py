@@ -56,6 +56,44 @@ def test_good(emulated_gpu): launch(emulated_gpu, 132)
     assert "transposed.cu:7: bank_conflicts is 15; the limit is bank_conflicts <= 0" in out
 
 
+def test_limits_of_a_test_that_launches_nothing_fail(run):
+    result = run(
+        """
+@pytest.mark.kernel_limits("bank_conflicts <= 0")
+def test_nothing(): pass
+
+@pytest.mark.kernel_limits("bank_conflicts <= 0", lines="transposed.cu:7")
+def test_misspelt(emulated_gpu): launch(emulated_gpu, 132)
+
+def test_snapshot(kernel_profile): assert kernel_profile.matches_snapshot("a.txt")
+""",
+        "--kernel-profile-update",
+    )
+    result.assert_outcomes(failed=3)
+    out = result.stdout.str()
+    assert "no kernel was launched while it counted, so nothing shows whether bank_conflicts <= 0 holds" in out
+    assert "@pytest.mark.kernel_limits has no argument lines; it has line" in out
+    assert "no kernel was launched, so there is nothing to compare with a.txt" in out
+    result = run("def test_nothing(): pass", "--kernel-limit=bank_conflicts <= 0")
+    result.assert_outcomes(passed=1)
+    assert "no kernel was launched: --kernel-limit tested nothing" in result.stdout.str()
+
+
+def test_launches_of_fixtures_are_in_the_coverage_and_the_profile_of_a_run(run, pytester):
+    result = run(
+        """
+@pytest.fixture(scope="module")
+def launched(emulated_gpu): launch(emulated_gpu, 132)
+
+def test_it(launched): pass
+""",
+        "--kernel-cov=cov.info",
+        "--kernel-profile=a.json",
+        "--kernel-cov-fail-under=100",
+    )
+    assert result.ret == 0 and Profile.read(pytester.path / "a.json").kernels[0].launches == 1
+
+
 @pytest.mark.thorough
 def test_an_option_limits_all_kernels(run):
     tests = "def test_it(emulated_gpu): launch(emulated_gpu, 128)"
@@ -116,8 +154,11 @@ def test_a_run_fails_below_a_percentage_of_the_lines(run, tests, message):
 @pytest.mark.parametrize(("options", "message"), [
     (("--kernel-cov-fail-under=80",), "--kernel-cov-fail-under needs --kernel-cov=FILE"),
     (("--kernel-cov=a.info", "--kernel-cov-fail-under=800"), "=800 is not a percentage of 0 to 100"),
+    (("--kernel-cov=none/a.info",), "none; make it first"),
+    (("--kernel-profile=none/a.json",), "none; make it first"),
+    (("--kernel-cov=.",), "is a directory; name a file"),
 ])  # fmt: skip
-def test_a_percentage_that_cannot_be_required_is_a_usage_error(run, options, message):
+def test_an_option_that_cannot_be_met_is_a_usage_error(run, options, message):
     result = run("def test_it(): pass", *options)
     assert result.ret == pytest.ExitCode.USAGE_ERROR and message in result.stderr.str()
 
@@ -137,3 +178,6 @@ def test_it(emulated_gpu, n): launch(emulated_gpu, PITCH)
     assert "transposed.cu:7: bank conflicts 0 -> 62" in result.stdout.str()
     result = run(tests.replace("PITCH", "132"), "--kernel-profile-before=a.json", *processes)
     assert result.ret == 0 and "no counter became worse" in result.stdout.str()
+    result = run("def test_it(): pass", "--kernel-profile-before=a.json", *processes)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert "no kernel in common: the kernels before are transposed, now none" in result.stdout.str()

@@ -70,3 +70,21 @@ def profile_of(text, kernel, grid, block, *arguments):
 def transposed(pitch, warps=1):
     text = TRANSPOSED.replace("PITCH", str(pitch)).replace("SHARED", str(max(pitch * 32 * warps, 128)))
     return profile_of(text, "transposed", 1, 32 * warps, np.arange(32 * warps, dtype=np.uint32))
+
+
+GUARDED_BARRIER = (
+    HEAD
+    + """
+.visible .entry guarded(.param .u64 x)
+{
+  .reg .pred %p; .reg .b32 %r<3>; .reg .b64 %d;
+  ld.param.u64 %d, [x];
+  mov.u32 %r1, %tid.x;
+  setp.lt.u32 %p, %r1, 32;
+  @%p bar.sync 0, 32;
+  ld.global.u32 %r2, [%d];
+  ret;
+}
+"""
+)
+"""A kernel in which the first warp arrives at a barrier, and all threads load one word."""

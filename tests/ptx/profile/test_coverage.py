@@ -62,6 +62,14 @@ def test_a_branch_is_taken_not_taken_or_both_within_a_warp(n, outcomes):
     assert covered(n).coverage.branches == {BRANCH: outcomes}
 
 
+def test_a_launch_that_is_stopped_covers_what_it_reached():
+    endless = KERNELS.replace("  ret;\n}\n.visible", "  bra DONE;\n}\n.visible")
+    module = we.ptx.Module(endless, arch="sm_90", max_steps=1000)
+    with we.ptx.covering() as found, pytest.raises(we.errors.LaunchLimitError):
+        module["stores"][1, 32](np.zeros(32, np.uint32), 0)
+    assert found.coverage.missing("two.cu") == (5, 9) and found.coverage.lines["two.cu", 6] > 900
+
+
 def test_launches_and_processes_are_merged():
     both, one, other = covered(0, 32).coverage, covered(0).coverage, covered(32).coverage
     assert one + KernelCoverage.from_dict(json.loads(json.dumps(other.to_dict()))) == both

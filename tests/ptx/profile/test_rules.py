@@ -5,7 +5,9 @@ import numpy as np
 import pytest
 
 import wmma_emu as we
-from tests.ptx.profile.kernels import DIVERGING, TRANSPOSED, profile_of, transposed
+from tests.ptx.profile.kernels import DIVERGING, GUARDED_BARRIER, HEAD, TRANSPOSED, profile_of, transposed
+from wmma_emu.ptx.profile.instruction_costs import _KINDS
+from wmma_emu.ptx.steps.table import MACHINE_STEPS, VALUE_STEPS
 
 
 @pytest.mark.parametrize(("pitch", "conflicts"), [(4, 0), (8, 1), (64, 15), (128, 31), (132, 0), (0, 0)])
@@ -68,3 +70,48 @@ def test_threads_of_a_partial_warp_do_not_diverge():
 def test_profile_is_true_or_false():
     with pytest.raises(we.errors.OptionError, match="profile='yes' is neither True nor False"):
         we.ptx.LaunchOptions(profile="yes")
+
+
+@pytest.mark.parametrize("blocks", [3, 3001])
+def test_the_last_wave_counts_its_own_blocks_and_a_barrier_the_warps_whose_guard_holds(blocks):
+    total = profile_of(GUARDED_BARRIER, "guarded", blocks, 64, np.zeros(1, np.uint32)).total
+    assert (total.global_requests, total.global_bytes) == (2 * blocks, 64 * 4 * blocks)
+    assert total.barriers == blocks
+
+
+def test_every_instruction_without_an_own_kind_calculates():
+    calculating = {name.partition(".")[0] for name in VALUE_STEPS}
+    others = {name.partition(".")[0] for name in MACHINE_STEPS} - calculating - {"wmma"}
+    assert others - _KINDS.keys() == set()
+
+
+COUNTED_BY_HAND = (
+    HEAD
+    + """
+.const .b32 c[32];
+.visible .entry counted(.param .u64 x)
+{
+  .reg .pred %p; .reg .f32 %f<3>; .reg .b32 %r<3>; .reg .b64 %d<3>;
+  ld.param.u64 %d1, [x];
+  mov.u32 %r1, %tid.x;
+  mul.wide.u32 %d2, %r1, 4;
+  add.u64 %d2, %d1, %d2;
+  setp.lt.u32 %p, %r1, 8;
+  @%p ld.const.u32 %r2, [c + 8];
+  atom.global.add.u32 %r2, [%d2], 1;
+  red.global.add.u32 [%d1], 1;
+  mov.b32 %f1, %r2;
+  @%p fma.rn.f32 %f2, %f1, %f1, %f1;
+  ret;
+}
+"""
+)
+"""A kernel whose counts for four blocks of 48 threads, 32 and 16 lanes, follow from its lines."""
+
+
+def test_counts_of_partial_warps_are_those_by_hand():
+    total = profile_of(COUNTED_BY_HAND, "counted", 4, 48, np.zeros(48, np.uint32)).total
+    assert total.constant_requests == 4 and total.operations == 4 * 8 * 2
+    assert (total.atomics, total.atomic_collisions) == (4 * 2 * 2, 4 * (31 + 15))
+    assert total.global_sectors == 4 * (4 + 2 + 32 + 16) and total.traffic == 32 * total.global_sectors
+    assert total.intensity == total.operations / total.traffic

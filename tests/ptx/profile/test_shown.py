@@ -3,6 +3,7 @@
 
 import csv
 import html.parser
+import json
 
 import pytest
 
@@ -43,6 +44,10 @@ def test_the_text_says_what_conflicts(profile):
     assert "st.shared" in profile.to_text(160, by="ptx")
 
 
+def test_the_text_of_an_empty_profile_is_a_sentence():
+    assert str(we.ptx.Profile()) == "the profile is empty: no kernel was launched while it counted"
+
+
 def test_json_is_read_again(profile, tmp_path):
     profile.write(tmp_path / "a.json")
     again = we.ptx.Profile.read(tmp_path / "a.json")
@@ -63,6 +68,25 @@ def test_csv_has_a_row_for_each_line(profile):
     assert len(list(csv.DictReader(profile.to_csv("ptx").splitlines()))) == len(profile.ptx_lines)
     with pytest.raises(we.errors.UnknownNameError, match="by='file' is neither"):
         profile.to_csv("file")
+
+
+@pytest.mark.parametrize(("part", "damage", "message"), [
+    ("kernel", {"arch": "sm_999"}, "there is no chip 'sm_999'"),
+    ("kernel", {"block": [0, 1, 1]}, "a size of the block is 0, not an integer of at least 1"),
+    ("kernel", {"launches": "a"}, "launches is 'a'"),
+    ("kernel", {"kernel": None}, "kernel is None, not a string"),
+    ("instruction", {"executions": -4}, "executions is -4"),
+    ("instruction", {"shared_requests": 1.5}, r"shared_requests is 1\.5"),
+    ("instruction", {"text": 5}, "text is 5, not a string"),
+    ("instruction", {"conflicting": [[0, 4], 4, True, 0]}, "the number of lanes is 2"),
+    ("instruction", {"unknown": 1}, "unexpected keyword argument 'unknown'"),
+])  # fmt: skip
+def test_a_damaged_file_is_refused(profile, part, damage, message):
+    given = json.loads(profile.to_json())
+    (kernel,) = given["kernels"]
+    (kernel if part == "kernel" else kernel["instructions"][0]).update(damage)
+    with pytest.raises(we.errors.ArgumentValueError, match=f"is not a profile .*{message}"):
+        we.ptx.Profile.from_json(json.dumps(given))
 
 
 class _Balance(html.parser.HTMLParser):
@@ -107,6 +131,7 @@ def test_a_comparison_names_what_became_worse_and_better():
     (lambda p: p.compare("before.json"), r"before is 'before\.json'; pass a Profile: Profile\.read\(file\) reads one"),
     (lambda p: p.to_text("80"), "width='80' is not a number of columns"),
     (lambda p: we.ptx.Profile()["gemm.cu:41"], "the profile is empty: no kernel was launched while it counted"),
+    (lambda p: we.ptx.Profile().require("bank_conflicts <= 0"), "nothing shows whether bank_conflicts <= 0 holds"),
     (lambda p: p + 1, "unsupported operand"),
 ])  # fmt: skip
 def test_a_wrong_use_says_what_is_expected(profile, use, message):
@@ -127,6 +152,21 @@ def test_a_broken_limit_names_the_lines_and_a_fix(profile):
         "  line 13: 4.00  ld.global.u32 %r2, [%d1];",
         "  lanes that access adjacent addresses share sectors: 32 words of 4 bytes are 4 sectors",
     ]
+
+
+@pytest.mark.parametrize(("limit", "lines"), [
+    ("global_sectors <= 7", ["  transposed.cu:9: 4", "  line 13: 4  ld.global.u32 %r2, [%d1];"]),
+    ("sector_use >= 2", ["  transposed.cu:9: 1.00", "  line 13: 1.00  ld.global.u32 %r2, [%d1];"]),
+    ("global_requests >= 3", []),
+])  # fmt: skip
+def test_a_broken_limit_names_the_parts_of_a_sum_and_lines_that_have_the_ratio(profile, limit, lines):
+    with pytest.raises(we.errors.ProfileLimitError) as caught:
+        profile.require(limit)
+    assert [x for x in str(caught.value).splitlines()[1:] if ": " in x and "lanes that" not in x] == lines
+
+
+def test_a_line_without_accesses_is_within_every_limit_of_their_ratios(profile):
+    profile.require("sector_use >= 0.5", line="line 15")
 
 
 def test_a_line_is_shown_in_a_failed_assertion_by_its_source(profile):

@@ -156,7 +156,12 @@ class Launch(Runner):
         unchanged = copy.deepcopy(module.variables) if len(courses) > 1 else module.variables
         require_lines(chosen.silence, module.program.kernels.values(), module.name)
         counting = counting_of(self, chosen)
-        first, findings[:] = self._run_first(values, chosen, spent, counting)
+        try:
+            first, findings[:] = self._run_first(values, chosen, spent, counting)
+        except LaunchLimitError:
+            if counting is not None:
+                profile_of(self, counting)  # what the launch executed until then is in the sessions
+            raise
         found_in: dict[tuple[str, int], Course] = {}
         _note_course(found_in, findings, courses[0])
         completed = first.counts.completed

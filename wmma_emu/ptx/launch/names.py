@@ -4,6 +4,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 
 from wmma_emu.errors import UnknownNameError, shorten
 from wmma_emu.ptx.cpp.demangle import demangle, plain_name
@@ -69,6 +70,23 @@ def attribute_names(names: Iterable[str]) -> list[str]:
     """
     plain = Counter((plain_name(x) or x).rpartition("::")[2] for x in names)
     return sorted(x for x, count in plain.items() if count == 1 and x.isidentifier())
+
+
+@lru_cache
+def distinct_name(name: str, names: tuple[str, ...]) -> str:
+    """Return the plain C++ name of a kernel; its full name if other kernels of the module have the same plain name.
+
+    Examples
+    --------
+    >>> both = "_Z1kILi1EEvPi", "_Z1kILi4EEvPi"
+    >>> distinct_name(both[1], both), distinct_name(both[1], both[1:])
+    ('k<4>', 'k')
+    """
+    plain = plain_name(name) or name
+    if sum((plain_name(x) or x) == plain for x in names) == 1:
+        return plain
+    full = _full_name(name)
+    return full if full and sum(_full_name(x) == full for x in names) == 1 else name
 
 
 def _full_name(mangled: str) -> str:

@@ -55,7 +55,8 @@ class Counters:
         The instructions for which warps wait at barriers: the last warp to arrive has executed that many more than the
         others since they met before. Each instruction counts as one step of time, whatever it does.
     mbarrier_operations : int
-        Executions of ``mbarrier`` instructions by warps.
+        Executions of ``mbarrier`` instructions by warps. These, barriers, textures and matrix instructions count in
+        warps with a thread whose guard holds.
 
     Examples
     --------
@@ -173,3 +174,9 @@ RATIOS = (
     "intensity",
 )  # fmt: skip
 """The names of the values that follow from the counters."""
+
+WHOLES = {
+    "active_lanes": "executions", "sectors_per_request": "global_requests", "wavefronts_per_request": "shared_requests",
+    "conflicts_per_request": "shared_requests", "sector_use": "global_sectors", "intensity": "traffic",
+}  # fmt: skip
+"""The divisor of each ratio; where it is 0, there is no ratio. ``traffic`` is a sum."""

@@ -99,6 +99,7 @@ class Counting:
         self._repeats: defaultdict[int, Repeats] = defaultdict(Repeats)
         self._blocks: dict[int, Executions] = {}
         self._guarded: defaultdict[int, int] = defaultdict(int)
+        self._guarded_warps: defaultdict[int, int] = defaultdict(int)
         self.conflicting: dict[int, ConflictingAccess] = {}
         self._late: defaultdict[int, dict[int, LateWarp]] = defaultdict(dict)
 
@@ -110,9 +111,13 @@ class Counting:
         """Return the counts of the basic block at a pc; the waves of a launch share them."""
         return self._blocks.setdefault(pc, Executions(length))
 
-    def guarded(self, index: int, threads: int) -> None:
-        """Count the threads that execute a guarded instruction."""
+    def guarded(self, index: int, holding: NDArray[np.bool_]) -> int:
+        """Count and return the threads that execute a guarded instruction, and count their warps."""
+        threads = int(np.count_nonzero(holding))
         self._guarded[index] += threads
+        if self._facts.costs[index].are_of_warps:
+            self._guarded_warps[index] += int(np.count_nonzero(holding.any(axis=-1)))
+        return threads
 
     def add(self, index: int, **amounts: int) -> None:
         """Add to counters of an instruction."""
@@ -121,23 +126,26 @@ class Counting:
             found[name] += amount
 
     def once(
-        self, instruction: PtxInstruction, addresses: tuple[Array, ...], masks: tuple[Active, ...], unit: int,
-        count: Callable[[], None],
+        self, instruction: PtxInstruction, addresses: tuple[Array, ...], masks: tuple[Active, ...],
+        shape: tuple[int, ...], unit: int, count: Callable[[], None],
     ) -> None:  # fmt: skip
-        """Count an access by ``count``, unless it repeats an earlier one of the instruction at other addresses."""
+        """Count an access by ``count``, unless it repeats an earlier one of the instruction at other addresses.
+
+        ``shape`` is the shape of the wave's threads; the last wave of a launch may have fewer blocks than the others.
+        """
         index = self._index.get(id(instruction))
         if index is None:
             return
         repeats = self._repeats[index]
         shift = repeats.shift(addresses, masks, unit)
-        if shift in repeats.costs:
-            self.add(index, **repeats.costs[shift])
+        if (shape, shift) in repeats.costs:
+            self.add(index, **repeats.costs[shape, shift])
             return
         before = dict(self._counts[index])
         count()
         if shift is not None:
             after = self._counts[index]
-            repeats.costs[shift] = {name: now - before.get(name, 0) for name, now in after.items()}
+            repeats.costs[shape, shift] = {name: now - before.get(name, 0) for name, now in after.items()}
 
     def accessed(
         self, instruction: PtxInstruction, rule: str, size: int, patterns: Patterns,
@@ -244,25 +252,27 @@ class Counting:
 
     def counters(self) -> list[dict[str, int]]:
         """Return the counters of each instruction that are not 0."""
+        warps: defaultdict[int, int] = defaultdict(int)
         for pc, found in self._blocks.items():
             for index in range(pc, pc + found.length):
                 is_guarded = self.instructions[index].guard is not None
+                warps[index] = self._guarded_warps[index] if is_guarded else found.warps
                 self._counts[index] |= {
                     "executions": found.warps, "active_threads": found.threads, "divergent_executions": found.divergent,
                     "threads": self._guarded[index] if is_guarded else found.threads,
                 }  # fmt: skip
-        return [_with_costs(costs, counts) for costs, counts in zip(self._facts.costs, self._counts, strict=True)]
+        both = zip(self._facts.costs, self._counts, strict=True)
+        return [_with_costs(costs, counts, warps[index]) for index, (costs, counts) in enumerate(both)]
 
 
-def _with_costs(costs: ExecutionCosts, given: defaultdict[str, int]) -> dict[str, int]:
-    """Add what the executions of an instruction cost, whatever it accesses."""
+def _with_costs(costs: ExecutionCosts, given: defaultdict[str, int], warps: int) -> dict[str, int]:
+    """Add what an instruction costs, whatever it accesses; ``warps`` are the executions in which its guard holds."""
     counts = given.copy()
-    executions = counts["executions"]
-    counts |= {name: amount * executions for name, amount in costs.of_warp.items()}
+    counts |= {name: amount * warps for name, amount in costs.of_warp.items()}
     counts |= {name: amount * counts["threads"] for name, amount in costs.of_thread.items()}
     if costs.operand_bytes:
-        groups = executions // WARPS_OF_WGMMA
-        counts["shared_requests"] += executions
+        groups = warps // WARPS_OF_WGMMA
+        counts["shared_requests"] += warps
         counts["shared_wavefronts"] += groups * costs.operand_bytes // (BANKS * BANK_BYTES)
         counts["shared_bytes"] += groups * costs.operand_bytes
     return {name: amount for name, amount in counts.items() if amount}

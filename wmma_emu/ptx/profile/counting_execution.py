@@ -77,7 +77,7 @@ def _counting_step(counting: Counting, index: int, instruction: PtxInstruction, 
     """Count the threads whose guard holds."""
 
     def counted(state: State, active: Active) -> None:
-        counting.guarded(index, int(np.count_nonzero(_holding(state, instruction, active))))
+        counting.guarded(index, _holding(state, instruction, active))
         step(state, active)
 
     return counted
@@ -90,8 +90,7 @@ def _counting_guard(counting: Counting, index: int, instruction: PtxInstruction,
     def counted(execution: ControlState, active: Active) -> None:
         state = execution.state
         taken = _holding(state, instruction, active)
-        threads = int(np.count_nonzero(taken))
-        counting.guarded(index, threads)
+        threads = counting.guarded(index, taken)
         if is_branch:
             participants = state.live if active is None else np.broadcast_to(active, state.shape)
             others = participants & ~taken

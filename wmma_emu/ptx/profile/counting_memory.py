@@ -68,7 +68,7 @@ class CountingMemory(WaveMemory):
                 if instruction.mnemonic in ATOMICS:
                     self.counting.collided(instruction, found)
 
-        self.counting.once(instruction, (addresses,), (mask,), unit, count)
+        self.counting.once(instruction, (addresses,), (mask,), self.threads.shape, unit, count)
 
     def _rule(self, instruction: PtxInstruction, space: str) -> str:
         """Return the rule by which an access is counted; not in the table for spaces that have none."""
@@ -117,5 +117,6 @@ class _CountingCopies(AsyncCopies):
                 instruction, size, found, bypasses="cg" in instruction.modifiers, may_fill=_may_fill(instruction)
             )
 
-        memory.counting.once(instruction, (source, target), (active_now, reads), _LINE, count)
+        masks = active_now, reads
+        memory.counting.once(instruction, (source, target), masks, memory.threads.shape, _LINE, count)
         super().issue(instruction, target, source, size, read, active)

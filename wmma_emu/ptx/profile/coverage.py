@@ -3,12 +3,14 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from hashlib import sha256
 from typing import Any, NamedTuple
 from xml.sax.saxutils import quoteattr
 
 from wmma_emu.display import in_columns, runs_of
 from wmma_emu.errors import printable
 from wmma_emu.ptx.profile.lines import ProfiledInstruction
+from wmma_emu.ptx.profile.same_names import other_names, shown_names
 from wmma_emu.ptx.reports.frames import short_path
 
 VERSION = 1
@@ -38,6 +40,8 @@ class KernelCoverage:
         The executions of each line, by file and number: 0 for lines that no launch reached.
     branches : mapping
         The outcomes of each branch, by file, line, and line of the PTX.
+    sources : mapping
+        The SHA-256 of each available file, which distinguishes files of one name.
 
     Examples
     --------
@@ -63,10 +67,15 @@ class KernelCoverage:
 
     lines: Mapping[SourcePlace, int] = field(default_factory=dict)
     branches: Mapping[tuple[str, int, int], BranchOutcomes] = field(default_factory=dict)
+    sources: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
-    def of(cls, instructions: Iterable[ProfiledInstruction], known: Iterable[SourcePlace] = ()) -> "KernelCoverage":
-        """Return the coverage of counted instructions; ``known`` are the lines of the module's other kernels."""
+    def of(
+        cls, instructions: Iterable[ProfiledInstruction], known: Iterable[SourcePlace], sources: Mapping[str, str]
+    ) -> "KernelCoverage":
+        """Return the coverage of counted instructions; ``known`` are the lines of the module's other kernels, and
+        ``sources`` the contents of the files.
+        """
         lines = dict.fromkeys(known, 0)
         branches: dict[tuple[str, int, int], BranchOutcomes] = {}
         for x in instructions:
@@ -77,16 +86,20 @@ class KernelCoverage:
                 key = x.file, x.number, x.line
                 outcomes = x.threads_taken, x.threads_not_taken, x.divergent_branches
                 branches[key] = branches.get(key, BranchOutcomes()) + outcomes
-        return cls(lines, branches)
+        return cls(lines, branches, {file: sha256(text.encode()).hexdigest() for file, text in sources.items()})
 
     def __add__(self, other: "KernelCoverage") -> "KernelCoverage":
-        """Merge the coverage of other launches."""
+        """Merge the coverage of other launches; a file that has the name of another is numbered: "kernel (2).cu"."""
+        names = other_names(self.sources, other.sources)
         lines, branches = dict(self.lines), dict(self.branches)
-        for place, count in other.lines.items():
+        for (file, number), count in other.lines.items():
+            place = names.get(file, file), number
             lines[place] = lines.get(place, 0) + count
-        for key, outcomes in other.branches.items():
+        for (file, number, ptx), outcomes in other.branches.items():
+            key = names.get(file, file), number, ptx
             branches[key] = branches.get(key, BranchOutcomes()) + outcomes
-        return KernelCoverage(lines, branches)
+        sources = {names.get(file, file): content for file, content in other.sources.items()}
+        return KernelCoverage(lines, branches, {**self.sources, **sources})
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -109,7 +122,7 @@ class KernelCoverage:
 
     def __str__(self) -> str:
         rows = [("file", "lines", "reached", "branches", "both ways", "in one warp", "not reached")]
-        for file in self.files:
+        for file, name in shown_names(self.files).items():
             lines, branches = self._of_file(file)
             missing = ", ".join(
                 str(x[0]) if len(x) == 1 else f"{x[0]}-{x[-1]}" for x in runs_of(self.missing(file))
@@ -117,12 +130,11 @@ class KernelCoverage:
             both = sum(bool(x.taken and x.not_taken) for x in branches.values())
             divided = sum(bool(x.divided) for x in branches.values())
             share = sum(map(bool, lines.values())) / len(lines)
-            name = printable(short_path(file))
             counts = str(len(branches)), str(both), str(divided)
-            rows.append((name, str(len(lines)), f"{share:.0%}", *counts, missing))
+            rows.append((printable(name), str(len(lines)), f"{share:.0%}", *counts, missing))
         return "\n".join(in_columns(rows, right=range(1, 6)))
 
-    def to_lcov(self, paths: Mapping[str, str] | None = None) -> str:
+    def to_lcov(self) -> str:
         """Return the coverage in the format of lcov, which genhtml and code hosts read.
 
         Each branch has two outcomes, "taken" and "not taken", counted in threads; its block is its line of the PTX.
@@ -130,7 +142,7 @@ class KernelCoverage:
         found: list[str] = []
         for file in self.files:
             lines, branches = self._of_file(file)
-            found += ["TN:", f"SF:{(paths or {}).get(file, file)}"]
+            found += ["TN:", f"SF:{file}"]
             for (number, ptx), x in branches.items():
                 found += [f"BRDA:{number},{ptx},0,{x.taken}", f"BRDA:{number},{ptx},1,{x.not_taken}"]
             reached = sum(bool(x.taken) + bool(x.not_taken) for x in branches.values())
@@ -139,12 +151,12 @@ class KernelCoverage:
             found += [f"LF:{len(lines)}", f"LH:{sum(map(bool, lines.values()))}", "end_of_record"]
         return "\n".join([*found, ""])
 
-    def to_cobertura(self, paths: Mapping[str, str] | None = None) -> str:
+    def to_cobertura(self) -> str:
         """Return the coverage as Cobertura XML, which code hosts and editors read."""
         reached = sum(map(bool, self.lines.values()))
         outcomes = sum(bool(x.taken) + bool(x.not_taken) for x in self.branches.values())
         rate, of_branches = _share(reached, len(self.lines)), _share(outcomes, 2 * len(self.branches))
-        classes = "".join(self._class_of(file, (paths or {}).get(file, file)) for file in self.files)
+        classes = "".join(map(self._class_of, self.files))
         return (
             '<?xml version="1.0" ?>\n'
             f'<coverage line-rate="{rate}" branch-rate="{of_branches}" lines-covered="{reached}" '
@@ -154,7 +166,7 @@ class KernelCoverage:
             f"<classes>{classes}</classes></package></packages></coverage>\n"
         )
 
-    def _class_of(self, file: str, path: str) -> str:
+    def _class_of(self, file: str) -> str:
         lines, branches = self._of_file(file)
         written = []
         for number, count in lines.items():
@@ -168,7 +180,7 @@ class KernelCoverage:
         rate = _share(sum(map(bool, lines.values())), len(lines))
         of_branches = _share(sum(bool(x.taken) + bool(x.not_taken) for x in branches.values()), 2 * len(branches))
         return (
-            f'<class name={quoteattr(short_path(file))} filename={quoteattr(path)} line-rate="{rate}" '
+            f'<class name={quoteattr(short_path(file))} filename={quoteattr(file)} line-rate="{rate}" '
             f'branch-rate="{of_branches}" complexity="0"><methods/><lines>{"".join(written)}</lines></class>'
         )
 
@@ -178,6 +190,7 @@ class KernelCoverage:
             "version": VERSION,
             "lines": [[*place, count] for place, count in self.lines.items()],
             "branches": [[*key, *outcomes] for key, outcomes in self.branches.items()],
+            "sources": dict(self.sources),
         }
 
     @classmethod
@@ -186,6 +199,7 @@ class KernelCoverage:
         return cls(
             {(file, number): count for file, number, count in given["lines"]},
             {(file, n, ptx): BranchOutcomes(*outcomes) for file, n, ptx, *outcomes in given["branches"]},
+            given["sources"],
         )
 
 

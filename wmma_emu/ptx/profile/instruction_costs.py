@@ -25,7 +25,13 @@ _KINDS = {
     "membar": "synchronisation", "fence": "synchronisation", "mbarrier": "synchronisation", "bra": "control",
     "brx": "control", "call": "control", "ret": "control", "exit": "control", "trap": "control", "cvt": "conversion",
     "cvta": "conversion", "mov": "move", "shfl": "exchange", "vote": "exchange", "match": "exchange",
-    "redux": "exchange", "movmatrix": "exchange", "setp": "comparison", "set": "comparison", "selp": "comparison",
+    "redux": "exchange", "movmatrix": "exchange", "activemask": "exchange", "elect": "exchange", "setp": "comparison",
+    "set": "comparison", "selp": "comparison", "slct": "comparison", "testp": "comparison", "isspacep": "comparison",
+    "nanosleep": "synchronisation", "griddepcontrol": "synchronisation", "setmaxnreg": "control", "mapa": "conversion",
+    "getctarank": "conversion", "istypep": "texture", "suq": "texture", "txq": "texture", "alloca": "move",
+    "stacksave": "move", "stackrestore": "move", "tensormap": "copy", **dict.fromkeys(
+        ("prefetch", "prefetchu", "createpolicy", "applypriority", "discard"), "cache"
+    ),
 }  # fmt: skip
 """The kind of each mnemonic whose type does not decide."""
 

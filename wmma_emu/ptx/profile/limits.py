@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from wmma_emu.errors import OptionError, printable, shorten
-from wmma_emu.ptx.profile.counters import COUNTERS, RATIOS, Counters
+from wmma_emu.ptx.profile.counters import COUNTERS, RATIOS, WHOLES, Counters
 from wmma_emu.ptx.profile.lines import ProfiledLine
 from wmma_emu.suggestions import did_you_mean
 
@@ -36,6 +36,8 @@ class Limit(NamedTuple):
     >>> limit = Limit.of("bank_conflicts <= 0")
     >>> limit.holds(Counters()), limit.holds(Counters(bank_conflicts=31)), str(limit)
     (True, False, 'bank_conflicts <= 0')
+    >>> Limit.of("sector_use >= 0.5").holds(Counters())  # without accesses there is nothing to limit
+    True
     """
 
     name: str
@@ -67,7 +69,10 @@ class Limit(NamedTuple):
         return f"{self.name} {'<=' if self.is_upper else '>='} {self.value:g}"
 
     def holds(self, counters: Counters) -> bool:
-        """Return whether counters are within the limit."""
+        """Return whether counters are within the limit; a ratio is if there is nothing to divide by."""
+        whole = WHOLES.get(self.name)
+        if whole is not None and not getattr(counters, whole):
+            return True
         value = getattr(counters, self.name)
         return bool(value <= self.value if self.is_upper else value >= self.value)
 
@@ -82,9 +87,13 @@ class Limit(NamedTuple):
         return next((text for names, text in _FIXES.items() if self.name in names), "")
 
     def broken_by(self, lines: Sequence[ProfiledLine]) -> list[ProfiledLine]:
-        """Return the lines that are beyond the limit, the worst first."""
+        """Return the lines because of which a kernel is beyond the limit, the worst first: those whose ratio is beyond
+        it, or those that contribute to a sum; none if a sum is too small.
+        """
         worst = sorted(lines, key=lambda x: getattr(x, self.name), reverse=self.is_upper)
-        return [x for x in worst if x.executions and not self.holds(x)]
+        if self.name in WHOLES:
+            return [x for x in worst if not self.holds(x)]
+        return [x for x in worst if self.is_upper and getattr(x, self.name)]
 
     def text(self, where: str, counters: Counters, lines: Sequence[ProfiledLine] = (), fix: str = "") -> str:
         """Describe counters that are beyond the limit, the lines that contribute most, and a fix."""

@@ -123,6 +123,13 @@ class KernelProfile:
         """The facts that launches of one kernel share."""
         return self.kernel, self.arch, tuple((x.line, x.text, x.file, x.number) for x in self.instructions)
 
+    def with_files(self, names: Mapping[str, str]) -> "KernelProfile":
+        """Return the kernel with other names of source files."""
+        if not names:
+            return self
+        changed = (replace(x, file=names[x.file]) if x.file in names else x for x in self.instructions)
+        return replace(self, instructions=tuple(changed))
+
 
 def added(one: ProfiledInstruction, other: ProfiledInstruction) -> ProfiledInstruction:
     """Add the counters of other executions of an instruction, and keep the worse of the two accesses."""
@@ -137,15 +144,17 @@ def profiled_instructions(
     counted: Sequence[Mapping[str, int]],
     conflicting: Mapping[int, ConflictingAccess],
     late: Mapping[int, tuple[LateWarp, ...]],
+    paths: Mapping[str, str],
 ) -> tuple[ProfiledInstruction, ...]:
     """Join the instructions of a program to their counters, in the order of the PTX; those of one line that are equal
-    are added.
+    are added. ``paths`` are the paths of files on this machine that have other names in the PTX.
     """
     found: dict[tuple[int, str], ProfiledInstruction] = {}
     described = facts_of(program.instructions).described(program)
     for index, (facts, counts) in enumerate(zip(described, counted, strict=True)):
         access = _in_its_array(conflicting.get(index), program)
-        fields = {**facts, **counts, "conflicting": access, "late": late.get(index, ())}
+        file = paths.get(facts["file"], facts["file"])
+        fields = {**facts, **counts, "file": file, "conflicting": access, "late": late.get(index, ())}
         one = ProfiledInstruction(**fields)
         key = one.line, one.opcode
         found[key] = added(found[key], one) if key in found else one

@@ -9,8 +9,8 @@ from wmma_emu.errors import printable
 from wmma_emu.ptx.profile.columns import Column, shown_lines, used_columns
 from wmma_emu.ptx.profile.counters import Counters
 from wmma_emu.ptx.profile.lines import KernelProfile, ProfiledLine
+from wmma_emu.ptx.profile.same_names import shown_names
 from wmma_emu.ptx.profile.text import summary_of
-from wmma_emu.ptx.reports.frames import short_path
 
 _STYLE = """
 .wmma-profile{--ink:#1b1f24;--paper:#fff;--soft:#57606a;--rule:#d0d7de;--warm:#fff1c2;--hot:#ffd9d2;
@@ -120,7 +120,7 @@ def _summaries(kernels: Sequence[KernelProfile]) -> Iterator[str]:
 
 def _sources(lines: Mapping[tuple[str, int], ProfiledLine], sources: Mapping[str, str]) -> Iterator[str]:
     """Yield a table for each file: all of its lines if its text is available, else those with instructions."""
-    for file in dict.fromkeys(file for file, _ in lines):
+    for file, shown in shown_names(dict.fromkeys(file for file, _ in lines)).items():
         own = {number: x for (name, number), x in lines.items() if name == file}
         columns = used_columns(list(own.values()))
         text = sources.get(file)
@@ -128,7 +128,7 @@ def _sources(lines: Mapping[tuple[str, int], ProfiledLine], sources: Mapping[str
             rows: list[_Row] = [(str(number), x, x.text) for number, x in own.items()]
         else:
             rows = _without_gaps(own, [x.expandtabs(4) for x in text.rstrip().split("\n")])
-        name = printable(short_path(file)) if file else "the PTX"
+        name = printable(shown) or "the PTX"
         yield f"<h2>{escape(name)}</h2>{_table(rows, columns, name, '')}"
 
 

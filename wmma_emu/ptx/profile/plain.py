@@ -7,7 +7,9 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from wmma_emu.chips import ARCHS
 from wmma_emu.errors import ArgumentValueError, shorten
+from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.profile.conflicts import ConflictingAccess
 from wmma_emu.ptx.profile.counters import COUNTERS, RATIOS
 from wmma_emu.ptx.profile.late_warps import LateWarp
@@ -38,20 +40,42 @@ def kernel_to_dict(kernel: KernelProfile) -> dict[str, Any]:
 
 def kernel_from_dict(given: Mapping[str, Any]) -> KernelProfile:
     """Return the kernel of plain data."""
-    x, y, z = given["grid"]
-    u, v, w = given["block"]
+    x, y, z = (_number(size, "a size of the grid", least=1) for size in given["grid"])
+    u, v, w = (_number(size, "a size of the block", least=1) for size in given["block"])
+    chip = given["arch"]
+    if chip not in ARCHS:
+        raise ValueError(f"there is no chip {shorten(chip)}")
     return KernelProfile(
-        given["kernel"], given["arch"], given["launches"], (x, y, z), (u, v, w), given["shared_bytes"],
-        tuple(map(_instruction_of, given["instructions"])),
+        _string(given["kernel"], "kernel"), chip, _number(given["launches"], "launches"), (x, y, z), (u, v, w),
+        _number(given["shared_bytes"], "shared_bytes"), tuple(map(_instruction_of, given["instructions"])),
     )  # fmt: skip
 
 
 def _instruction_of(given: Mapping[str, Any]) -> ProfiledInstruction:
-    found = {**given, "late": tuple(LateWarp(*x) for x in given.get("late", ()))}
+    found = {**given, "late": tuple(LateWarp(*(_number(y, "late") for y in x)) for x in given.get("late", ()))}
+    for name in {"line", "number", *COUNTERS} & {*given}:
+        _number(given[name], name)
+    for name in {"opcode", "text", "kind", "file"} & {*given}:
+        _string(given[name], name)
     if "conflicting" in given:
-        addresses, *more = given["conflicting"]
-        found["conflicting"] = ConflictingAccess(tuple(addresses), *more)
+        addresses, size, joins, *more = given["conflicting"]
+        _number(len(addresses), "the number of lanes", least=LANES)
+        known = tuple(_number(x, "an address", least=-1) for x in addresses[:LANES])
+        conflicts = (_number(x, "conflicting") for x in more)
+        found["conflicting"] = ConflictingAccess(known, _number(size, "a size", least=1), bool(joins), *conflicts)
     return ProfiledInstruction(**found)
+
+
+def _number(given: object, name: str, least: int = 0) -> int:
+    if not isinstance(given, int) or given < least:
+        raise ValueError(f"{name} is {shorten(given)}, not an integer of at least {least}")
+    return given
+
+
+def _string(given: object, name: str) -> str:
+    if not isinstance(given, str):
+        raise ValueError(f"{name} is {shorten(given)}, not a string")
+    return given
 
 
 def json_of(kernels: Iterable[KernelProfile], sources: Mapping[str, str]) -> str:
@@ -78,8 +102,9 @@ def parsed(text: str | bytes, name: str) -> tuple[tuple[KernelProfile, ...], dic
         given = json.loads(text)
         if given["version"] != VERSION:
             raise ArgumentValueError(f"{name} has version {shorten(given['version'])}; this package reads {VERSION}")
-        return tuple(map(kernel_from_dict, given["kernels"])), dict(given.get("sources", {}))
-    except (KeyError, TypeError, ValueError) as error:
+        sources = {file: _string(text, "a source") for file, text in dict(given.get("sources", {})).items()}
+        return tuple(map(kernel_from_dict, given["kernels"])), sources
+    except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
         if isinstance(error, ArgumentValueError):
             raise
         raise ArgumentValueError(f"{name} is not a profile that Profile.write has written: {error}") from None

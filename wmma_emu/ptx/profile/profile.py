@@ -2,7 +2,7 @@
 """The profile of launches: counters by kernel, by source line and by line of the PTX."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -20,6 +20,7 @@ from wmma_emu.ptx.profile.limits import Limit
 from wmma_emu.ptx.profile.lines import KernelProfile, ProfiledInstruction, ProfiledLine
 from wmma_emu.ptx.profile.page import page_of, table_html
 from wmma_emu.ptx.profile.plain import csv_of, json_of, kernel_to_dict, parsed
+from wmma_emu.ptx.profile.same_names import first_name, other_names, shown_names
 from wmma_emu.ptx.profile.snapshot import snapshot_of
 from wmma_emu.ptx.profile.text import table_of, wrapped_summary_of
 from wmma_emu.ptx.reports.frames import short_path
@@ -28,6 +29,7 @@ from wmma_emu.suggestions import listed, nearest
 
 _LINE = re.compile(r"(?:(?P<file>.+):)?(?:line )?(?P<number>\d+)")
 _NEAR = 3
+_EMPTY = "the profile is empty: no kernel was launched while it counted"
 _EXPLAINED = 8
 """The most lines whose conflicts a page explains."""
 
@@ -84,8 +86,8 @@ class Profile:
     @cached_property
     def _lines(self) -> dict[tuple[str, int], ProfiledLine]:
         found: dict[tuple[str, int], list[ProfiledInstruction]] = {}
-        for x in self._instructions():
-            found.setdefault((x.file, x.number or x.line), []).append(x)
+        for key, x in self._instructions():
+            found.setdefault(key, []).append(x)
         ordered = sorted(found.items(), key=lambda item: (not item[0][0], item[0]))
         return {key: self._line(key, parts) for key, parts in ordered}
 
@@ -100,16 +102,31 @@ class Profile:
             found += [self._line(("", line), parts) for line, parts in sorted(lines.items())]
         return tuple(found)
 
-    def _instructions(self) -> Iterator[ProfiledInstruction]:
+    def _instructions(self) -> Iterator[tuple[tuple[str, int], ProfiledInstruction]]:
+        """Yield all instructions, each with the key of its line: the file, or the PTX, and the number."""
         for kernel in self.kernels:
-            yield from kernel.instructions
+            ptx = f"PTX of {kernel.kernel}" if self._has_other_ptx else ""
+            for x in kernel.instructions:
+                yield ((x.file, x.number) if x.file else (ptx, x.line)), x
+
+    @cached_property
+    def _has_other_ptx(self) -> bool:
+        """Whether lines of one number, without a source, differ, because the kernels' modules differ."""
+        texts: dict[int, str] = {}
+        own = (x for kernel in self.kernels for x in kernel.instructions if not x.file)
+        return any(texts.setdefault(x.line, x.text) != x.text for x in own)
 
     def _line(self, key: tuple[str, int], parts: list[ProfiledInstruction]) -> ProfiledLine:
         file, number = key
         text = self.text_of(file, number) if file else parts[0].text
         late = worst_of(y for x in parts for y in x.late)
-        where = f"{short_path(file)}:{number}" if file else f"line {number}"
+        where = f"{self._names[file]}:{number}" if file else f"line {number}"
         return ProfiledLine(**counts_of(Counters.total(parts)), where=where, text=text, late=late)
+
+    @cached_property
+    def _names(self) -> dict[str, str]:
+        """The names of the files in tables."""
+        return shown_names({file for (file, _), _ in self._instructions() if file})
 
     def text_of(self, file: str, number: int) -> str:
         """Return a line of a source file, "" if it is not available."""
@@ -122,13 +139,15 @@ class Profile:
         Raises
         ------
         UnknownNameError
-            If the launches have no instruction of such a line, or no such kernel.
+            If the launches have no instruction of such a line, or no such kernel, or several of that name.
         """
-        for kernel in self.kernels:
-            if kernel.kernel == key:
-                return kernel
+        named = [x for x in self.kernels if x.kernel == key]
+        if len(named) > 1:
+            raise UnknownNameError(f"{key} is the name of {len(named)} different kernels; profile.kernels has them")
+        if named:
+            return named[0]
         if not self.kernels:
-            raise UnknownNameError("the profile is empty: no kernel was launched while it counted")
+            raise UnknownNameError(_EMPTY)
         found = _LINE.fullmatch(key) if isinstance(key, str) else None
         if found is None:
             names = [x.kernel for x in self.kernels]
@@ -140,10 +159,13 @@ class Profile:
 
     def _line_at(self, key: str, file: str, number: int) -> ProfiledLine:
         if not file:
-            parts = [x for x in self._instructions() if x.line == number]
-            if parts:
-                return self._line(("", number), parts)
-            raise UnknownNameError(f"the PTX has no instruction at line {number}")
+            parts = [x for _, x in self._instructions() if x.line == number]
+            if not parts:
+                raise UnknownNameError(f"the PTX has no instruction at line {number}")
+            if len({x.text for x in parts}) > 1:
+                names = listed(x.kernel for x in self.kernels if any(y.line == number for y in x.instructions))
+                raise UnknownNameError(f"line {number} is in the PTX of {names}; profile.kernels has each of them")
+            return self._line(("", number), parts)
         lines = [at for at in self._lines if at[0] and (at[0] == file or short_path(at[0]) == file.replace("\\", "/"))]
         here = [at for at in lines if at[1] == number]
         if len(here) == 1:
@@ -160,31 +182,46 @@ class Profile:
         raise UnknownNameError(f"the profile has no instruction of {key}; {hint}")
 
     def __add__(self, other: "Profile") -> "Profile":
-        """Add the counters of other launches; launches of the same kernel are added to each other."""
+        """Add the counters of other launches; launches of the same kernel are added to each other.
+
+        A source file that has the name of another is numbered: "kernel (2).cu".
+        """
         if not isinstance(other, Profile):
             return NotImplemented
+        names = other_names(self.sources, other.sources)
         found = {x.identity: x for x in self.kernels}
-        for x in other.kernels:
+        for x in (kernel.with_files(names) for kernel in other.kernels):
             found[x.identity] = found[x.identity] + x if x.identity in found else x
-        return Profile(tuple(found.values()), {**self.sources, **other.sources})
+        sources = {names.get(file, file): text for file, text in other.sources.items()}
+        return Profile(tuple(found.values()), {**self.sources, **sources})
 
     def compare(self, before: "Profile") -> ProfileChanges:
         """Compare the kernels that both have with an earlier profile of the same launches.
 
-        Lines are compared by their text, so that lines that only moved do not differ.
+        Lines are compared by their text, so that lines that only moved do not differ. A line that only one of the
+        profiles has is listed for the counters that change in the same direction in the total of a kernel: a line that
+        was edited, and counts as before, is neither worse nor better.
 
         Raises
         ------
         ArgumentError
             If ``before`` is not a profile.
+        ArgumentValueError
+            If the profiles have no kernel in common.
         """
         if not isinstance(before, Profile):
             raise ArgumentError(f"before is {shorten(before)}; pass a Profile: Profile.read(file) reads one")
         common = {x.kernel for x in self.kernels} & {x.kernel for x in before.kernels}
+        if not common:
+            had, has = (listed(sorted({x.kernel for x in y.kernels})) or "none" for y in (before, self))
+            raise ArgumentValueError(f"the profiles have no kernel in common: the kernels before are {had}, now {has}")
         old, new = before._only(common), self._only(common)
         kernels = changes_of(old._totals(), new._totals())
-        lines = changes_of(old._by_text(), new._by_text())
-        changes = [*kernels, *lines]
+        changed = {(x.counter, x.is_worse) for x in kernels}
+        lines_before, lines_now = old._by_text(), new._by_text()
+        both = lines_before.keys() & lines_now.keys()
+        lines = changes_of(lines_before, lines_now)
+        changes = [*kernels, *(x for x in lines if x.where in both or (x.counter, x.is_worse) in changed)]
         return ProfileChanges(
             tuple(x for x in changes if x.is_worse), tuple(x for x in changes if not x.is_worse)
         )  # fmt: skip
@@ -193,13 +230,16 @@ class Profile:
         return Profile(tuple(x for x in self.kernels if x.kernel in names), self.sources)
 
     def _totals(self) -> dict[str, Counters]:
-        return {x.kernel: x.total for x in self.kernels}
+        found: dict[str, Counters] = {}
+        for x in self.kernels:
+            found[x.kernel] = found.get(x.kernel, Counters()) + x.total
+        return found
 
     def _by_text(self) -> dict[str, Counters]:
         """Return the counters of each line by its file and text, or by its number if the text is not available."""
         found: dict[str, Counters] = {}
         for (file, _), x in self._lines.items():
-            name = f"{short_path(file)}: {x.text}" if file and x.text else x.where
+            name = f"{first_name(short_path(file))}: {x.text}" if file and x.text else x.where
             found[name] = found.get(name, Counters()) + x
         return found
 
@@ -218,13 +258,15 @@ class Profile:
         OptionError
             If a limit has the wrong form, or there is no such counter.
         ProfileLimitError
-            If a limit does not hold; the error names the lines that contribute most.
+            If a limit does not hold; the error names the lines that contribute most. Also if no kernel was launched.
         UnknownNameError
             If there is no such line.
         """
         wanted = [Limit.of(x) for x in limits]
         if not wanted:
             raise OptionError("there is no limit to require; pass, for example, 'bank_conflicts <= 0'")
+        if not self.kernels:
+            raise ProfileLimitError(f"{_EMPTY}, so nothing shows whether {listed(map(str, wanted))} holds")
         parts = self.kernels if line is None else (self[line],)
         texts = [
             limit.text(where, counters, lines, self._fix_for(limit, lines))
@@ -238,7 +280,7 @@ class Profile:
     def _counted(self, part: "ProfiledLine | KernelProfile") -> tuple[str, Counters, Sequence[ProfiledLine]]:
         """Return the name, the counters and the lines of a kernel, or of a line."""
         if isinstance(part, KernelProfile):
-            return part.kernel, part.total, self._only({part.kernel}).lines
+            return part.kernel, part.total, Profile((part,), self.sources).lines
         return part.where, part, (part,)
 
     def _fix_for(self, limit: Limit, lines: Sequence[ProfiledLine]) -> str:
@@ -275,7 +317,7 @@ class Profile:
         found = []
         for key in lines:
             line = self[key]
-            parts = [x for x in self._instructions() if self._is_at(x, line)]
+            parts = [x for at, x in self._instructions() if self._is_at(at, x, line)]
             own = [x.conflicting for x in parts if x.conflicting is not None]
             found += [max(own, key=lambda x: x.conflicts)] if own else []
         if not any(x.conflicts for x in found):
@@ -288,12 +330,15 @@ class Profile:
             raise ArgumentValueError(f"{subject}; {f'there are conflicts at {have}' if have else 'no line has any'}")
         return explain_conflicts(listed(lines), found, row_bytes)
 
-    def _is_at(self, instruction: ProfiledInstruction, line: "ProfiledLine | KernelProfile") -> bool:
+    def _is_at(
+        self, at: tuple[str, int], instruction: ProfiledInstruction, line: "ProfiledLine | KernelProfile"
+    ) -> bool:  # fmt: skip
         """Return whether an instruction belongs to a line, or to a kernel."""
         if isinstance(line, KernelProfile):
             return instruction in line.instructions
-        source = f"{short_path(instruction.file)}:{instruction.number}"
-        return line.where == (f"line {instruction.line}" if line.where.startswith("line ") else source)
+        if line.where.startswith("line "):
+            return line.where == f"line {instruction.line}"
+        return line.where == f"{self._names.get(at[0], '')}:{at[1]}"
 
     def snapshot(self) -> str:
         """Return the counters of kernels and lines as text without line numbers, for a file that is reviewed."""
@@ -322,6 +367,8 @@ class Profile:
         """
         if integer_of(width) is None:
             raise ArgumentError(f"width={shorten(width)} is not a number of columns, such as 100")
+        if not self.kernels:
+            return _EMPTY
         summaries = [line for kernel in self.kernels for line in wrapped_summary_of(kernel, width)]
         lines = self._lines_by(by)
         return "\n".join([*summaries, *(["", *table_of(lines, width, color=color)] if lines else [])])
@@ -369,9 +416,7 @@ class Profile:
 
     def _explained(self) -> list[tuple[str, str, str]]:
         """Return the lines with most bank conflicts, their source, and explanations as HTML."""
-        explained = {
-            (x.file, x.number or x.line) for x in self._instructions() if x.conflicting and x.conflicting.conflicts
-        }
+        explained = {at for at, x in self._instructions() if x.conflicting and x.conflicting.conflicts}
         lines = sorted((self._lines[key] for key in explained), key=lambda x: (-x.bank_conflicts, x.where))
         return [(x.where, x.text, self.conflicts_at(x.where)._repr_html_()) for x in lines[:_EXPLAINED]]
 
@@ -402,11 +447,3 @@ class Profile:
             If it has written something else.
         """
         return cls(*parsed(text, "the JSON"))
-
-
-def sources_of(
-    instructions: Iterable[ProfiledInstruction], text_of: Callable[[str], str]
-) -> dict[str, str]:  # fmt: skip
-    """Return the available contents of the files of instructions."""
-    texts = {file: text_of(file) for file in sorted({x.file for x in instructions if x.file})}
-    return {file: text for file, text in texts.items() if text}

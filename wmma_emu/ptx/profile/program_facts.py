@@ -28,6 +28,11 @@ class ExecutionCosts(NamedTuple):
     of_thread: Mapping[str, int]
     operand_bytes: int
 
+    @property
+    def are_of_warps(self) -> bool:
+        """Whether anything counts by warp."""
+        return bool(self.of_warp or self.operand_bytes)
+
 
 class ProgramFacts:
     """The facts of the instructions of a program.
@@ -50,6 +55,10 @@ class ProgramFacts:
         if not self._described:
             self._described = tuple(_description(program, x) for x in self.instructions)
         return self._described
+
+    def files(self, program: KernelProgram) -> set[str]:
+        """Return the source files of the instructions, by their names in the PTX."""
+        return {x["file"] for x in self.described(program)} - {""}
 
 
 def _description(program: KernelProgram, instruction: PtxInstruction) -> dict[str, Any]:

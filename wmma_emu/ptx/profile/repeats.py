@@ -19,8 +19,8 @@ _MOST_MISSES = 8
 class Repeats:
     """The accesses of an instruction whose addresses all differ from those of a first one by the same number.
 
-    They cost the same if they differ by a multiple of a unit; ``costs`` has the counts of an access, by the rest of
-    the division.
+    They cost the same if they differ by a multiple of a unit; ``costs`` has the counts of an access, by the shape of
+    the threads and the rest of the division.
 
     Examples
     --------
@@ -30,7 +30,7 @@ class Repeats:
     """
 
     def __init__(self) -> None:
-        self.costs: dict[_Shift, Mapping[str, int]] = {}
+        self.costs: dict[tuple[tuple[int, ...], _Shift | None], Mapping[str, int]] = {}
         self._addresses: tuple[Array, ...] = ()
         self._masks: tuple[Active, ...] = ()
         self._misses = 0

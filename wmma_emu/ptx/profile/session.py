@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: MIT
 """Profiling, and coverage, of all launches of a piece of code."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from os import PathLike
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from wmma_emu.ptx.profile.coverage import KernelCoverage
 from wmma_emu.ptx.profile.profile import Profile
+
+_ADDING = Lock()
+"""Held while a launch is added, because launches of several threads may be added to one."""
 
 
 class CountedLaunches:
@@ -21,22 +25,19 @@ class CountedLaunches:
         The counters; empty after `covering`.
     coverage : KernelCoverage
         The lines and branches that launches reached; empty after `profiling`.
-    paths : dict
-        The paths of files on this machine that have other names in the PTX.
     """
 
     def __init__(self, *, counts: bool = True) -> None:
         self.counts = counts
         self.profile, self.coverage = Profile(), KernelCoverage()
-        self.paths: dict[str, str] = {}
 
-    def add(self, profile: Profile, coverage: KernelCoverage, paths: Mapping[str, str]) -> None:
+    def add(self, profile: Profile, coverage: KernelCoverage) -> None:
         """Add a launch."""
-        if self.counts:
-            self.profile += profile
-            return
-        self.coverage += coverage
-        self.paths.update(paths)
+        with _ADDING:
+            if self.counts:
+                self.profile += profile
+            else:
+                self.coverage += coverage
 
     def write(self, path: str | PathLike[str]) -> None:
         """Write the profile, see `Profile.write`; after `covering` the coverage: as Cobertura XML if the file's name
@@ -47,13 +48,15 @@ class CountedLaunches:
             return
         target = Path(path)
         form = self.coverage.to_cobertura if target.suffix.lower() == ".xml" else self.coverage.to_lcov
-        target.write_text(form(self.paths), encoding="utf-8")
+        target.write_text(form(), encoding="utf-8")
 
     @property
     def _found(self) -> Profile | KernelCoverage:
         return self.profile if self.counts else self.coverage
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # copy and pickle ask for these before there are any attributes
+            raise AttributeError(name)
         return getattr(self._found, name)
 
     def __getitem__(self, key: str) -> Any:
@@ -86,6 +89,8 @@ def _adding_to(found: CountedLaunches) -> Iterator[CountedLaunches]:
 def profiling(into: CountedLaunches | None = None) -> AbstractContextManager[CountedLaunches]:
     """Count all launches of a piece of code, those of plug-ins too.
 
+    Launches of another thread count if it runs in a copy of this context, as with `asyncio.to_thread`.
+
     Parameters
     ----------
     into : CountedLaunches, optional
@@ -109,6 +114,8 @@ def profiling(into: CountedLaunches | None = None) -> AbstractContextManager[Cou
 
 def covering(into: CountedLaunches | None = None) -> AbstractContextManager[CountedLaunches]:
     """Record the source lines and branches that all launches of a piece of code reach, those of plug-ins too.
+
+    Launches of another thread count as for `profiling`.
 
     Parameters
     ----------
