@@ -315,7 +315,8 @@ REFUSALS = {
     "float16": (MISMATCH, "float16; kernel scales are float32: pass scale_a.astype(numpy.float32); 8-bit block scales",
                 {"scale_a": np.ones((M, 1), np.float16), "scale_b": ones(1, N)}),
     "one": (UNSUPPORTED, "scale_a was given without scale_b", {"scale_a": 1.0}),
-    "order": (UNSUPPORTED, "scale_order='cutlas' does not exist; use 'cublas', 'cublas_blocks', 'torch', 'vllm', 'deepgemm', 'cutlass'",
+    "order": (UNSUPPORTED, "scale_order='cutlas' does not exist; use 'cublas', 'cublas_blocks', 'torch', 'vllm', "
+                           "'deepgemm', 'cutlass'",
               {"scale_a": 1.0, "scale_b": 1.0, "scale_order": "cutlas"}),
     "serves": (UNSUPPORTED, "scale_order='deepgemm' has no kernels with a scale for each tensor; use 'cublas', 'vllm'",
                {"scale_a": 1.0, "scale_b": 1.0, "scale_order": "deepgemm"}),
