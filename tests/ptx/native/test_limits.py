@@ -91,6 +91,24 @@ def test_an_interrupt_ends_a_launch(grid, x):
     np.testing.assert_array_equal(x, before)
 
 
+def test_an_interrupt_while_a_launch_waits_for_its_threads_ends_them(monkeypatch):
+    def interrupted(thread):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(run, "available_cores", lambda: 3)
+    monkeypatch.setattr(workers, "FIRST_FUEL", 10)
+    monkeypatch.setattr(run, "WORTH_A_THREAD", 1e-9)
+    counts = np.full(64 * 9, 1000, np.uint32)
+    counts[64:128] = 1 << 31  # the second block is long
+    before = set(threading.enumerate())
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(threading.Thread, "join", interrupted)
+        module(COUNT)["k"][9, 64](counts, np.zeros_like(counts), max_steps=10**12)
+    for thread in set(threading.enumerate()) - before:
+        thread.join(5)
+        assert not thread.is_alive()
+
+
 def test_workers_share_the_blocks_of_a_grid(monkeypatch):
     monkeypatch.setattr(run, "available_cores", lambda: 4)
     monkeypatch.setattr(workers, "FIRST_FUEL", 10)

@@ -11,7 +11,7 @@ from wmma_emu.ptx.machine.limits import Counts, Deadline, Limits
 from wmma_emu.ptx.machine.run import blocks_at_once
 from wmma_emu.ptx.native import workers
 from wmma_emu.ptx.native.context import Flag, Word
-from wmma_emu.ptx.native.memory.memory_of_launch import races_between_workers
+from wmma_emu.ptx.native.memory.memory_of_launch import flags_between_workers
 from wmma_emu.ptx.native.rows import NotNativeError
 from wmma_emu.ptx.native.wave_launch import can_run_in_waves, run_in_waves
 from wmma_emu.ptx.native.workers import IDLE, Launching, NativeOutcome, SharedState, shape_of
@@ -51,8 +51,8 @@ def run(launching: Launching, limits: Limits, spent: float = 0) -> NativeOutcome
         shared.share()
         _drive(shared)
     flags = shared.flags
-    if not flags and len(shared.workers) > 1 and races_between_workers([x.memory for x in shared.workers]):
-        flags |= Flag.RACE
+    if not flags and len(shared.workers) > 1:
+        flags |= flags_between_workers([x.memory for x in shared.workers])
     in_order = Flag.UNORDERED | (Flag.RACE if table.is_logged and size >= shared.blocks else 0)
     if flags and not flags & ~in_order and can_run_in_waves(launching, shape, size, limits):
         heap.reset()
@@ -86,11 +86,14 @@ def _drive(shared: SharedState) -> None:
     """Run all workers, the first in this thread."""
     first, *others = shared.workers
     threads = [threading.Thread(target=x.finish, daemon=True) for x in others]
-    for thread in threads:
-        thread.start()
-    first.finish()
-    for thread in threads:
-        thread.join()
+    try:
+        for thread in threads:
+            thread.start()
+        first.finish()
+        for thread in threads:
+            thread.join()
+    finally:  # an interrupt of this thread ends the others, too
+        shared.stop = True
     for worker in shared.workers:
         if worker.error is not None:
             raise worker.error
