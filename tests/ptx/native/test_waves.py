@@ -8,6 +8,8 @@ from tests.ptx.native.machines import module, require_flag, require_native
 
 pytest.importorskip("llvmlite")
 
+from wmma_emu.ptx.native import run, workers
+
 RETURN = "st.global.u32 [%d1], %r1; ret;"
 
 BODIES = {
@@ -77,6 +79,16 @@ def test_lanes_of_one_warp_take_turns_too():
     x, y = np.zeros(8, np.uint32), np.zeros(32, np.uint32)
     native, numpy = require_native(module(BODIES["turns of loops that run long"] + RETURN)["k"][1, 32], x, y)
     assert native.steps == numpy.steps
+
+
+def test_atomic_operations_of_several_workers_run_in_waves(monkeypatch):
+    monkeypatch.setattr(run, "available_cores", lambda: 2)
+    monkeypatch.setattr(workers, "FIRST_FUEL", 10)
+    monkeypatch.setattr(run, "WORTH_A_THREAD", 1e-9)
+    body = """
+        mov.u32 %r2, 100000; L: sub.u32 %r2, %r2, 1; setp.ne.u32 %p0, %r2, 0; @%p0 bra L;
+        mul.wide.u32 %d4, %r31, 4; add.u64 %d4, %d4, %d0; cvt.rn.f32.u32 %f1, %r0; red.global.add.f32 [%d4], %f1; mov.u32 %r1, 0; """
+    require_native(module(body + RETURN)["k"][2, 32], np.zeros(32, np.uint32), np.zeros(64, np.uint32))
 
 
 def test_an_operation_whose_scope_excludes_other_blocks_may_be_a_race():

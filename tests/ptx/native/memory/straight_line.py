@@ -24,7 +24,7 @@ from wmma_emu.ptx.native.memory.memory_of_launch import (
     BlockMemory,
     NativeMemory,
     WorkerMemory,
-    races_between_workers,
+    flags_between_workers,
 )
 from wmma_emu.ptx.native.memory.time import begin_block, meet_lanes, pass_barrier
 from wmma_emu.ptx.native.warp_image import constants_image, warp_image
@@ -164,8 +164,7 @@ class StraightLine:
         memory.note_written(workers)
         heap.copy_back()
         self.flags = Flag(int(np.bitwise_or.reduce(contexts[:, Word.FLAGS])))
-        if races_between_workers(workers):
-            self.flags |= Flag.RACE
+        self.flags = self.flags or flags_between_workers(workers)
 
     def _row(self, instruction):
         if instruction.mnemonic in ("ret", "bar"):

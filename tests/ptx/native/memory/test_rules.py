@@ -11,7 +11,7 @@ pytest.importorskip("llvmlite")
 
 from tests.ptx.native.memory.straight_line import StraightLine
 from wmma_emu.ptx.native.context import Flag
-from wmma_emu.ptx.native.memory.memory_of_launch import races_between_workers
+from wmma_emu.ptx.native.memory.memory_of_launch import flags_between_workers
 from wmma_emu.ptx.native.memory.state import LINE
 
 THREAD = np.arange(64).reshape(1, 2, 32)
@@ -170,7 +170,7 @@ def test_the_records_of_two_workers_are_compared_in_little_memory():
     workers = [worker(), worker()]
     tracemalloc.start()
     try:
-        assert not races_between_workers(workers)
+        assert not flags_between_workers(workers)
         assert tracemalloc.get_traced_memory()[1] < 16 << 20
     finally:
         tracemalloc.stop()

@@ -11,7 +11,7 @@ from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.memory.heap import GlobalMemory
 from wmma_emu.ptx.memory.races.launch import ranges_written
 from wmma_emu.ptx.memory.shared_layout import reserved_begin, shared_end, shared_pieces
-from wmma_emu.ptx.native.context import Word
+from wmma_emu.ptx.native.context import Flag, Word
 from wmma_emu.ptx.native.memory.state import (
     LINE,
     MOST_BLOCKS,
@@ -289,34 +289,36 @@ def _ranges(
     return order, np.array(rows, np.uint64), granules + LINE
 
 
-def races_between_workers(workers: Sequence[WorkerMemory]) -> bool:
+def flags_between_workers(workers: Sequence[WorkerMemory]) -> Flag:
     """Return whether blocks of two workers race on global memory, or change bytes in an order that changes bits."""
     any_worker, several = np.zeros((2, len(workers[0].accessed)), np.bool_)
     for worker in workers:
         several |= any_worker & worker.accessed
         any_worker |= worker.accessed
-    shared = np.flatnonzero(several)
+    shared, found = np.flatnonzero(several), Flag(0)
     for i, one in enumerate(workers if shared.size else ()):
         for other in workers[i + 1 :]:
-            if _race(one, other, shared):
-                return True
-    return False
+            found |= _flags_between(one, other, shared)
+            if Flag.RACE in found:
+                return Flag.RACE
+    return found
 
 
-def _race(one: WorkerMemory, other: WorkerMemory, lines: NDArray[np.int64]) -> bool:
-    """Return whether two workers race on some lines."""
+def _flags_between(one: WorkerMemory, other: WorkerMemory, lines: NDArray[np.int64]) -> Flag:
+    """Return the flags of the accesses of two workers to some lines; a wave decides whether reads race with atomics."""
+    found = Flag(0)
     for first in range(0, len(lines), _LINES_AT_ONCE):
         some = lines[first : first + _LINES_AT_ONCE]
         (w, r), (v, q) = _granules(one, some), _granules(other, some)
         if ((w != 0) & ((v | q) != 0)).any() or ((v != 0) & (r != 0)).any():
-            return True
+            return Flag.RACE
         a, b = (x >> np.uint64(Stamp.ATOMIC) & np.uint64(3) for x in (r, q))
         has_read = (r | q) & np.uint64(1 << Stamp.IS_READ) != 0
         if ((a != 0) & (b != 0) & ((a != b) | (a == 3))).any() or (
             has_read & ((a | b) != 0) & (r != 0) & (q != 0)
         ).any():
-            return True
-    return False
+            found |= Flag.UNORDERED
+    return found
 
 
 def _granules(worker: WorkerMemory, lines: NDArray[np.int64]) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
