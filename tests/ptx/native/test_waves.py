@@ -87,7 +87,8 @@ def test_atomic_operations_of_several_workers_run_in_waves(monkeypatch):
     monkeypatch.setattr(run, "WORTH_A_THREAD", 1e-9)
     body = """
         mov.u32 %r2, 100000; L: sub.u32 %r2, %r2, 1; setp.ne.u32 %p0, %r2, 0; @%p0 bra L;
-        mul.wide.u32 %d4, %r31, 4; add.u64 %d4, %d4, %d0; cvt.rn.f32.u32 %f1, %r0; red.global.add.f32 [%d4], %f1; mov.u32 %r1, 0; """
+        mul.wide.u32 %d4, %r31, 4; add.u64 %d4, %d4, %d0; cvt.rn.f32.u32 %f1, %r0; red.global.add.f32 [%d4], %f1;
+        mov.u32 %r1, 0; """
     require_native(module(body + RETURN)["k"][2, 32], np.zeros(32, np.uint32), np.zeros(64, np.uint32))
 
 

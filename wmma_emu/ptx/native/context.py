@@ -40,10 +40,9 @@ class Word(IntEnum):
     EPOCH = 18
     """The number of barriers that all threads of the block have passed, from 1."""
     FUEL = 19
-    """The basic blocks that may still run before the machine returns to Python to check limits and interrupts."""
+    """The steps of warps that may still run before the machine returns to Python to check limits and interrupts."""
     EXECUTED = 20
     """The number of instructions executed so far, each counted once for each active thread."""
-    WORKER = 21
     FIRST_OF_MEMORY = 32
     """The words from here to `FIRST_OF_MACHINE` belong to `wmma_emu.ptx.native.memory`."""
     FIRST_OF_MACHINE = 96
