@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
 """The parameters and variables through which a kernel may write memory."""
 
+import numpy as np
 import pytest
 
+import wmma_emu as we
 from wmma_emu.ptx.program.build import program_of
 from wmma_emu.ptx.program.written import Written, written_by
 
@@ -59,3 +61,11 @@ def test_variables_that_are_written_are_named():
     found, _ = written("mov.u64 %a0, second; st.global.u32 [%a0+4], 1; ld.global.u32 %r0, [first];")
     assert found == Written(frozenset(), frozenset({64}), False)
     assert written("st.global.u32 [first], 1;")[0].variables == {0}
+
+
+@pytest.mark.parametrize("load", ["ld.param.f16x2", "ld"], ids=["a type of two numbers", "no type"])
+def test_a_load_that_ptx_does_not_have_is_refused_with_its_line(load):
+    text = ".version 8.5\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p) {\n.reg .b32 %r;\n"
+    kernel = we.ptx.Module(f"{text}{load} %r, [p];\nret;\n}}\n", arch="sm_90")["k"]
+    with pytest.raises(we.UnsupportedInstructionError, match="line 6"):
+        kernel[1, 32](np.zeros(1, np.uint64))

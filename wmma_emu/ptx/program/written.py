@@ -12,6 +12,7 @@ from wmma_emu.ptx.program.program import (
     Symbol,
     VectorOperand,
 )
+from wmma_emu.ptx.widths import bits_of_type
 
 _WRITES = ("st", "atom", "red", "sust", "sured")
 _NO_GLOBALS = ("shared", "shared::cta", "shared::cluster", "local", "param", "param::func")
@@ -110,8 +111,10 @@ def _flow(instruction: PtxInstruction) -> list[tuple[tuple[int, ...], tuple[int,
         base = address.base
         if not (instruction.mnemonic == "ld" and isinstance(base, Symbol) and base.space == "param"):
             return [(registers_in(first), (), {_LOADED})]
+        if not instruction.modifiers:  # it has no type, and is refused when its step is built
+            return []
         elements = first.elements if isinstance(first, VectorOperand) else (first,)
-        size = int(instruction.modifiers[-1].lstrip("busf")) // 8
+        size = bits_of_type(instruction.modifiers[-1]) // 8
         return [(registers_in(x), (), {base.offset + address.offset + k * size}) for k, x in enumerate(elements)]
     own = set[_Origin]().union(*(_origins_of_symbol(x) for x in rest if isinstance(x, Symbol)))
     return [(targets, tuple(r for x in rest for r in registers_in(x)), own)]
