@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Linear layers of PyTorch in low precision: forward, gradients of inputs and of weights, by a recipe."""
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from fnmatch import fnmatchcase
-from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -17,6 +15,7 @@ from wmma_emu.formats.arrays import integer_of
 from wmma_emu.formats.libraries import in_library, library_of
 from wmma_emu.models.recipes import RECIPES, LayerProduct, Recipe, RecipeMultiplier, Role, StepErrors, recipe_of
 from wmma_emu.torch.mode import ProductMode
+from wmma_emu.torch.process_switch import ProcessSwitch
 from wmma_emu.torch.products import SETTINGS, Multiplier
 
 __all__ = ["RECIPES", "Keep", "Layers", "Recipe", "layers_in_recipes", "layers_of"]
@@ -75,25 +74,7 @@ class Layers:
         return y if bias is None or in_epilogue else y + bias.to(y.dtype)
 
 
-@contextmanager
-def layers_in_recipes() -> Iterator[None]:
-    """Replace `torch.nn.functional.linear`, also in PyTorch's own modules, by `_linear` in a block of code."""
-    global _blocks, _original
-    with _lock:
-        if not _blocks:
-            _original, torch.nn.functional.linear = torch.nn.functional.linear, _linear
-        _blocks += 1
-    try:
-        yield
-    finally:
-        with _lock:
-            _blocks -= 1
-            if not _blocks:
-                torch.nn.functional.linear = _original
-
-
 _original = torch.nn.functional.linear
-_lock, _blocks = Lock(), 0
 
 
 def _linear(input: Any, weight: Any, bias: Any = None) -> Any:
@@ -106,6 +87,20 @@ def _linear(input: Any, weight: Any, bias: Any = None) -> Any:
         if found is not NotImplemented:
             return found
     return _original(input, weight, bias)
+
+
+def _replace() -> Any:
+    global _original
+    _original, torch.nn.functional.linear = torch.nn.functional.linear, _linear
+    return _original
+
+
+def _restore(original: Any) -> None:
+    torch.nn.functional.linear = original
+
+
+layers_in_recipes = ProcessSwitch(_replace, _restore)
+"""Replaces `torch.nn.functional.linear`, also in PyTorch's own modules, by `_linear` in a block of code."""
 
 
 class _Linear(torch.autograd.Function):  # type: ignore[misc]
